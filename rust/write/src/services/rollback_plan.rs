@@ -155,6 +155,8 @@ impl Undo {
     /// `InvalidTable` for a file that is not the instant's, and for a rollback block in a table that has none.
     pub(super) fn from_plan(config: &TableConfig, instant: &RequestedTime, plan: &HoodieRollbackPlan) -> Result<Self> {
         let mut undo = Self::default();
+        // Hudi has a request for each log file, and a slice needs one block.
+        let mut slices: BTreeMap<SliceKey, BTreeMap<String, u64>> = BTreeMap::new();
         for request in plan.rollback_requests.iter().flatten() {
             for path in &request.files_to_be_deleted {
                 let path = DataPath::of_plan(&request.partition_path, path)?;
@@ -177,9 +179,10 @@ impl Undo {
                     "the plan of a rollback appends rollback blocks, which tables from version 8 on do not have";
                 return Err(Error::invalid_table(message).at_instant(instant));
             }
-            let (partition, file_id, base_instant) = slice_key(request)?;
-            undo.logs.push(LogRollback { partition, file_id, base_instant, logs });
+            slices.entry(slice_key(request)?).or_default().extend(logs);
         }
+        let slice = |((partition, file_id, base_instant), logs)| LogRollback { partition, file_id, base_instant, logs };
+        undo.logs.extend(slices.into_iter().map(slice));
         Ok(undo)
     }
 

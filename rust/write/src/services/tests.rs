@@ -89,6 +89,19 @@ impl Table {
         self
     }
 
+    /// Another writer's plan of the rollback of the failed write.
+    fn plan_rollback(&self, requests: Vec<HoodieRollbackRequest>) {
+        let instant =
+            HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
+        let plan = HoodieRollbackPlan {
+            instant_to_rollback: Some(instant),
+            rollback_requests: Some(requests),
+            ..Default::default()
+        };
+        let path = format!("{}/20240103000000000.rollback.requested", self.config.timeline_folder);
+        self.local().put(&path, &Bytes::from(plan.to_avro().unwrap()), None).unwrap();
+    }
+
     fn local(&self) -> LocalStorage {
         LocalStorage::new(&self.folder.path().to_string_lossy(), true)
     }
@@ -328,20 +341,13 @@ fn a_write_that_is_completed_while_others_are_rolled_back_is_kept() {
 #[test]
 fn a_plan_of_another_writer_is_executed() {
     let table = Table::new("9").with_files();
-    let instant = HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
     let request = HoodieRollbackRequest {
         partition_path: "p".into(),
         file_id: Some("g-0".into()),
         files_to_be_deleted: vec![format!("s3a://bucket/t/p/g-0_0-1-2_{FAILED}.parquet")],
         ..Default::default()
     };
-    let plan = HoodieRollbackPlan {
-        instant_to_rollback: Some(instant),
-        rollback_requests: Some(vec![request]),
-        ..Default::default()
-    };
-    let bytes = Bytes::from(plan.to_avro().unwrap());
-    table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
+    table.plan_rollback(vec![request]);
     table.run(table.store(), None).unwrap();
     let instants = table.instants();
     assert!(
@@ -349,6 +355,26 @@ fn a_plan_of_another_writer_is_executed() {
         "{instants:?}"
     );
     assert!(!table.paths("p").iter().any(|path| path.contains("g-0")));
+}
+
+#[test]
+fn a_slice_that_a_plan_names_for_each_of_its_logs_gets_one_rollback_block() {
+    let table = Table::new("6");
+    let logs: Vec<String> = (1..=1500).map(|version| format!(".f-0_{BASE}.log.{version}_0-1-2")).collect();
+    logs.iter().for_each(|log| table.put(&format!("p/{log}"), "failed"));
+    let request = |log: &String| HoodieRollbackRequest {
+        partition_path: "p".into(),
+        file_id: Some("f-0".into()),
+        latest_base_instant: Some(BASE.into()),
+        log_blocks_to_be_deleted: Some([(log.clone(), -1)].into_iter().collect()),
+        ..Default::default()
+    };
+    table.plan_rollback(logs.iter().map(request).collect());
+    table.run(table.store(), None).unwrap();
+    let mut added = table.paths("p");
+    added.retain(|path| path.contains(".log.") && !path.ends_with("_0-1-2"));
+    assert_eq!(added, [format!("p/.f-0_{BASE}.log.1501_1-0-1")]);
+    assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
 }
 
 #[test]
@@ -363,20 +389,12 @@ fn a_plan_that_leads_elsewhere_is_refused() {
         "",
     ] {
         let table = Table::new("9").with_files();
-        let instant =
-            HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
         let request = HoodieRollbackRequest {
             partition_path: "p".into(),
             files_to_be_deleted: vec![path.to_owned()],
             ..Default::default()
         };
-        let plan = HoodieRollbackPlan {
-            instant_to_rollback: Some(instant),
-            rollback_requests: Some(vec![request]),
-            ..Default::default()
-        };
-        let bytes = Bytes::from(plan.to_avro().unwrap());
-        table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
+        table.plan_rollback(vec![request]);
         let before = table.paths("");
         assert_eq!(table.run(table.store(), None).unwrap_err().kind(), ErrorKind::InvalidTable, "{path}");
         assert_eq!(table.paths(""), before, "{path}");
