@@ -144,6 +144,11 @@ impl Parser {
             if matches!(tree.ty, Type::Union(_)) {
                 return Err(invalid("invalid Avro schema: a union directly contains a union"));
             }
+            // Avro tells branches apart by their names.
+            if types.iter().any(|before: &Type| before.avro_name() == tree.ty.avro_name()) {
+                let name = tree.ty.avro_name();
+                return Err(invalid(format!("invalid Avro schema: a union has two branches {name}")));
+            }
             measure.add(&tree);
             types.push(tree.ty);
         }
@@ -415,6 +420,23 @@ mod tests {
             assert_eq!(kind, ErrorKind::InvalidTable, "{rest}");
             assert!(message.contains("vector v"), "{message}");
         }
+    }
+
+    #[test]
+    fn unions_with_two_branches_of_a_name_are_refused() {
+        let record = |name: &str| format!(r#"{{"type":"record","name":"{name}","fields":[]}}"#);
+        for (union, name) in [
+            (r#"["null","null"]"#.to_owned(), "null"),
+            (r#"["int","null",{"type":"int","logicalType":"date"}]"#.to_owned(), "int"),
+            (r#"["string",{"type":"string","logicalType":"uuid"}]"#.to_owned(), "string"),
+            (r#"[{"type":"array","items":"int"},{"type":"array","items":"long"}]"#.to_owned(), "array"),
+            (format!("[{},\"r\"]", record("r")), "r"),
+        ] {
+            let error = parse(&union).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidTable, "{union}");
+            assert!(error.to_string().contains(&format!("two branches {name}")), "{error}");
+        }
+        parse(&format!("[{},{},\"int\",\"long\"]", record("r"), record("s"))).unwrap();
     }
 
     #[test]

@@ -56,11 +56,8 @@ pub(super) fn tags_of(ty: &Type) -> (UnionTags, &Type) {
     };
     let null = tag(&|branch| *branch == Type::Null);
     let inner = ty.non_null();
-    let nulls = branches.iter().filter(|branch| **branch == Type::Null).count();
     match (inner, tag(&|branch| branch == inner)) {
         (Type::Union(_), _) | (_, None) => (UnionTags::Several { null }, ty),
-        // A second null would need a second tag for it; Avro does not allow it.
-        _ if nulls > 1 => (UnionTags::Several { null }, ty),
         (_, Some(value)) => (UnionTags::Nullable { null, value }, inner),
     }
 }

@@ -231,6 +231,33 @@ impl Type {
         }
     }
 
+    /// Avro's name of it: the full name of a named type, otherwise the word of the type, whatever its logical type is
+    /// (`Schema.getFullName`).
+    pub(super) fn avro_name(&self) -> &str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Int | Self::Date | Self::TimeMillis => "int",
+            Self::Long
+            | Self::TimeMicros
+            | Self::TimestampMillis
+            | Self::TimestampMicros
+            | Self::LocalTimestampMillis
+            | Self::LocalTimestampMicros => "long",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::Bytes | Self::Decimal(Decimal { fixed: None, .. }) => "bytes",
+            Self::String | Self::Uuid => "string",
+            Self::Fixed(fixed) | Self::Decimal(Decimal { fixed: Some(fixed), .. }) => &fixed.name,
+            Self::Vector(vector) => &vector.fixed.name,
+            Self::Enum(symbols) => &symbols.name,
+            Self::Array(_) => "array",
+            Self::Map(_) => "map",
+            Self::Record(record) => &record.name,
+            Self::Union(_) => "union",
+        }
+    }
+
     /// What it is called in messages: the Avro word, with the logical type and the measures.
     #[must_use]
     pub fn describe(&self) -> String {
