@@ -15,6 +15,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::index::{KEY_AROUND_ROW, before_and_after, has_low_bits};
+use super::key_order::compare;
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};
 
@@ -100,7 +101,7 @@ pub(super) fn scan_cells(
             let sequence_at = cursor.position() as u64 - 1;
             return Err(Error::corrupt("invalid HFile cell: its sequence number is not 0").at_offset(sequence_at));
         }
-        if row < before {
+        if compare(row, before).is_lt() {
             let message = format!("invalid HFile: keys are out of order: {}", before_and_after(before, row));
             return Err(Error::corrupt(message).at_offset(at as u64));
         }

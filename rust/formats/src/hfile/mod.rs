@@ -18,6 +18,7 @@
 //! | `file_info` | keys and values about the file |
 //! | `index` | entries of an index block, of each level |
 //! | `cell` | keys and values of a data block |
+//! | `key_order` | compares keys |
 //! | `search_keys` | all keys, some, or those with a prefix |
 //! | `fetch` | ranges of the file; the last window is kept |
 //! | `descend` | from the root index to the data blocks that can hold what is wanted |
@@ -44,6 +45,7 @@ mod descend;
 mod fetch;
 mod file_info;
 mod index;
+mod key_order;
 mod reader;
 mod scan;
 mod search_keys;

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use super::cell::CellMatch;
+use super::key_order::compare;
 
 /// Keys or prefixes, sorted, each once.
 #[derive(Debug, Clone)]
@@ -68,7 +69,7 @@ impl Matcher {
             SearchKeys::Prefixes(list) => (list, true),
         };
         while let Some(wanted) = list.get(self.next) {
-            match key.cmp(wanted.as_slice()) {
+            match compare(key, wanted) {
                 Ordering::Less => return CellMatch::Skip,
                 Ordering::Equal => return CellMatch::Take,
                 Ordering::Greater if by_prefix && key.starts_with(wanted.as_slice()) => return CellMatch::Take,
