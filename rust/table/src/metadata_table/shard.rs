@@ -36,18 +36,24 @@ impl PartitionPart {
     }
 }
 
-/// Returns the slices that can contain records of these keys.
+/// Assigns keys to the file groups that can have records of them, which are given by their ids. Returns `None` if each
+/// of the groups can have any of the keys.
 #[must_use]
-pub fn slices_of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
-    slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
-    let prefix = slices.first().and_then(|slice| slice.file_id.split('0').next()).unwrap_or_default().to_owned();
-    let is_numbered = |(number, slice): (usize, &FileSlice)| slice.file_id == format!("{prefix}{number:0DIGITS$}-0");
-    let Ok(count) = u32::try_from(slices.len()) else { return slices };
-    if count < 2 || !slices.iter().enumerate().all(is_numbered) {
-        return slices;
+pub fn keys_of_groups<'a>(ids: &[&str], keys: &'a BTreeSet<String>) -> Option<Vec<Vec<&'a str>>> {
+    let count = u32::try_from(ids.len()).ok().filter(|count| *count > 1)?;
+    let mut places: Vec<(&str, usize)> = ids.iter().copied().zip(0..).collect();
+    places.sort_unstable();
+    let prefix = places.first().and_then(|(id, _)| id.split('0').next()).unwrap_or_default();
+    let is_numbered = |(number, (id, _)): (usize, &(&str, usize))| *id == format!("{prefix}{number:0DIGITS$}-0");
+    if !places.iter().enumerate().all(is_numbered) {
+        return None;
     }
-    let wanted: BTreeSet<u32> = keys.iter().map(|key| number_of(key, count)).collect();
-    (0..count).zip(slices).filter(|(number, _)| wanted.contains(number)).map(|(_, slice)| slice).collect()
+    let mut found = vec![Vec::new(); ids.len()];
+    for key in keys {
+        let place = places.get(number_of(key, count) as usize).map(|(_, place)| *place);
+        place.and_then(|place| found.get_mut(place))?.push(key.as_str());
+    }
+    Some(found)
 }
 
 /// The number of the group, of so many, that a key is in.
@@ -74,31 +80,26 @@ mod tests {
         ids.iter().map(slice).collect()
     }
 
-    fn asked(ids: &[&str], keys: &[&str]) -> Vec<String> {
-        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
-        slices_of_keys(slices(ids), &keys).into_iter().map(|slice| slice.file_id).collect()
-    }
-
     #[test]
-    fn a_group_by_the_hash_of_the_key() {
+    fn keys_are_assigned_by_their_hash() {
         // "a" is 97, "b" 98; the hash of "polygenelubricants" is the smallest int.
         assert_eq!([number_of("a", 10), number_of("b", 10), number_of("", 10)], [7, 8, 0]);
         assert_eq!(number_of("polygenelubricants", 10), 8);
         let ids = ["record-index-0001-0", "record-index-0000-0", "record-index-0002-0"];
-        assert_eq!(asked(&ids, &["a"]), ["record-index-0001-0"]);
-        assert_eq!(asked(&ids, &["a", "b"]), ["record-index-0001-0", "record-index-0002-0"]);
-        assert!(asked(&ids, &[]).is_empty());
+        let keys = BTreeSet::from(["a", "b", "d"].map(str::to_owned));
+        assert_eq!(keys_of_groups(&ids, &keys).unwrap(), [vec!["a", "d"], vec![], vec!["b"]]);
+        assert_eq!(keys_of_groups(&ids, &BTreeSet::new()).unwrap(), [vec![""; 0], vec![], vec![]]);
     }
 
     #[test]
-    fn groups_that_are_numbered_otherwise_are_all_asked() {
+    fn groups_that_are_numbered_otherwise_can_have_any_key() {
         for ids in [
             &["record-index-oslo-0000-0", "record-index-rome-0000-0"][..],
             &["record-index-0000-0", "record-index-0002-0"],
             &["files-0000-0"],
             &["a", "b"],
         ] {
-            assert_eq!(asked(ids, &["a"]), ids);
+            assert_eq!(keys_of_groups(ids, &BTreeSet::from(["a".to_owned()])), None, "{ids:?}");
         }
     }
 

@@ -17,7 +17,7 @@ use crate::plan::query_options::QueryOptions;
 use crate::plan::scan::Scan;
 use crate::read::{SharedReport, SplitReader, newest_schema};
 use crate::schema::table_schema::{self, TableSchema};
-use crate::split::{PathColumns, Split};
+use crate::split::{PathColumns, Query, Split};
 use crate::timeline::Timeline;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -134,7 +134,7 @@ impl MetadataRows for MetadataTableRows {
     }
 
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
-        self.read(columns, keys, || self.slices(partition, keys))
+        self.read(columns, keys, || self.slices(partition))
     }
 
     fn for_each_batch(
@@ -144,8 +144,8 @@ impl MetadataRows for MetadataTableRows {
         columns: &[&str],
         each: EachBatch<'_>,
     ) -> Result<()> {
-        let scan = self.plan(columns, None, || {
-            let selected = self.slices(partition, None)?;
+        let scan = self.plan(columns, || {
+            let selected = self.slices(partition)?;
             Ok(SelectedSlices { slices: part.selected(selected.slices), ..selected })
         })?;
         self.map_splits(&scan, |mut reader| reader.try_for_each(|batch| each(&batch?))).map(drop)
@@ -153,7 +153,7 @@ impl MetadataRows for MetadataTableRows {
 
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
         self.read(columns, Some(keys), || {
-            let mut selected = self.slices(partition, Some(keys))?;
+            let mut selected = self.slices(partition)?;
             selected.slices.retain(|slice| slice.base_file.is_some());
             selected.slices.iter_mut().for_each(|slice| slice.log_files.clear());
             Ok(selected)
@@ -169,28 +169,19 @@ impl MetadataTableRows {
         keys: Option<&BTreeSet<String>>,
         slices: impl FnOnce() -> Result<SelectedSlices>,
     ) -> Result<Vec<RecordBatch>> {
-        let scan = self.plan(columns, keys, slices)?;
+        let mut scan = self.plan(columns, slices)?;
+        if let Some(keys) = keys {
+            scan.splits = splits_of_keys(scan.splits, keys)?;
+        }
         let batches = self.map_splits(&scan, |reader| reader.collect::<Result<Vec<_>>>())?;
         Ok(batches.into_iter().flatten().collect())
     }
 
-    fn plan(
-        &self,
-        columns: &[&str],
-        keys: Option<&BTreeSet<String>>,
-        slices: impl FnOnce() -> Result<SelectedSlices>,
-    ) -> Result<Scan> {
-        let filter = match keys {
-            Some(keys) => {
-                let literals = keys.iter().cloned().map(Literal::Text).collect();
-                Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]])
-            }
-            None => Filter::default(),
-        };
+    fn plan(&self, columns: &[&str], slices: impl FnOnce() -> Result<SelectedSlices>) -> Result<Scan> {
         let columns = Some(columns.iter().map(|name| (*name).to_owned()).collect());
         let request = ScanRequest {
             name: "metadata",
-            options: &QueryOptions { columns, filter, merger: None },
+            options: &QueryOptions { columns, ..QueryOptions::default() },
             form: RowForm::MERGED,
             schema_at: None,
             path_columns: PathColumns::default(),
@@ -209,22 +200,37 @@ impl MetadataTableRows {
         })
     }
 
-    /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
-    fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<SelectedSlices> {
+    /// Returns the slices of a partition.
+    fn slices(&self, partition: &str) -> Result<SelectedSlices> {
         let table = &self.table;
         let view = FileSystemView::new(&table.timeline, &table.config, None)?;
         let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
         let files = files_of(table.storage.as_ref(), partition)?;
-        let mut slices = view.slices(&files)?;
+        let slices = view.slices(&files)?;
         if partition == FILES {
             check_log_files(&files, &slices, &table.timeline, &self.written)?;
-        }
-        if let Some(keys) = keys {
-            slices = shard::slices_of_keys(slices, keys);
         }
         // From version 8 each file is of one instant; but that may be pending on the table's timeline.
         Ok(SelectedSlices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
     }
+}
+
+/// Returns the splits that can have rows of these keys, each of the keys that it can have: a filter takes time and
+/// memory by the number of its keys.
+fn splits_of_keys(splits: Vec<Split>, keys: &BTreeSet<String>) -> Result<Vec<Split>> {
+    let query_of = |split: &Split, keys: Vec<&str>| {
+        let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
+        let filter = Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]);
+        Ok(Arc::new(Query { filter, ..Query::clone(&split.query) }))
+    };
+    let ids: Vec<&str> = splits.iter().map(|split| split.slice.file_id.as_str()).collect();
+    let Some(assigned) = shard::keys_of_groups(&ids, keys) else {
+        let Some(first) = splits.first() else { return Ok(splits) };
+        let query = query_of(first, keys.iter().map(String::as_str).collect())?;
+        return Ok(splits.into_iter().map(|split| Split { query: Arc::clone(&query), ..split }).collect());
+    };
+    let asked = splits.into_iter().zip(assigned).filter(|(_, keys)| !keys.is_empty());
+    asked.map(|(split, keys)| Ok(Split { query: query_of(&split, keys)?, ..split })).collect()
 }
