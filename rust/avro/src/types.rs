@@ -231,7 +231,7 @@ impl Type {
         }
     }
 
-    /// Avro's name of it: the full name of a named type, otherwise the word of the type, whatever its logical type is
+    /// Avro's name of it: the full name of a named type, otherwise the word of the type without its logical type
     /// (`Schema.getFullName`).
     pub(super) fn avro_name(&self) -> &str {
         match self {
