@@ -185,7 +185,7 @@ fn judge(table: &Table, slices: &[FileSlice], case: &Path, described: &Value, qu
     for slice in slices {
         names.insert(slice.file_id.clone());
         if let Some(base) = &slice.base_file {
-            names.insert(base.name.clone());
+            names.insert(base.name().to_owned());
             base_rows += rows_of(&table.folder.join(&base.path));
         }
         let files = slice.base_file.iter().map(|file| (&file.path, file.len));
@@ -222,9 +222,9 @@ fn uncommitted_files(table: &Table, slices: &[FileSlice], described: &Value) -> 
     let pending =
         |instant: &str| committed.first().is_some_and(|first| instant >= *first) && !committed.contains(instant);
     let bases = slices.iter().filter_map(|slice| slice.base_file.as_ref());
-    let bases = bases.map(|file| (file.path.clone(), BaseFileName::parse(&file.name).unwrap().instant));
+    let bases = bases.map(|file| (file.path.clone(), BaseFileName::parse(file.name()).unwrap().instant));
     let logs = slices.iter().flat_map(|slice| &slice.log_files).filter(|_| table.config.version.number() >= 8);
-    let logs = logs.map(|file| (file.path.clone(), LogFileName::parse(&file.name).unwrap().instant));
+    let logs = logs.map(|file| (file.path.clone(), LogFileName::parse(file.name()).unwrap().instant));
     let uncommitted = bases.chain(logs).filter(|(_, instant)| pending(instant.as_str()));
     uncommitted.map(|(path, _)| format!("{path} is of no committed instant")).collect()
 }

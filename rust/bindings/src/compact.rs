@@ -117,14 +117,14 @@ fn all_planned(plans: Vec<maintenance::PlannedCompaction>) -> Vec<PlannedCompact
 
 fn planned_compaction(plan: maintenance::PlannedCompaction) -> PlannedCompaction {
     let slices = plan.slices.into_iter().map(|slice| {
-        let (base_file, base_bytes) = slice.base_file.map(|base| (base.name, base.len)).unzip();
+        let (base_file, base_bytes) = slice.base_file.map(|base| (base.name().to_owned(), base.len)).unzip();
         PlannedSlice {
             partition: slice.partition,
             file_id: slice.file_id,
             base_file,
             base_bytes: base_bytes.unwrap_or(0),
             log_bytes: slice.log_files.iter().fold(0, |sum: u64, log| sum.saturating_add(log.len)),
-            log_files: slice.log_files.into_iter().map(|log| log.name).collect(),
+            log_files: slice.log_files.iter().map(|log| log.name().to_owned()).collect(),
         }
     });
     PlannedCompaction { instant: plan.instant.map(|instant| instant.to_string()), slices: slices.collect() }

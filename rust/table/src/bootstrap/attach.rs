@@ -15,7 +15,11 @@ use mortice_storage::Storage;
 ///
 /// # Errors
 /// What [`BootstrapIndex`] says; `InvalidTable` where it does not know a skeleton.
-pub fn attach(storage: &dyn Storage, config: &TableConfig, slices: &mut [FileSlice]) -> Result<()> {
+pub fn attach<'a>(
+    storage: &dyn Storage,
+    config: &TableConfig,
+    slices: impl IntoIterator<Item = &'a mut FileSlice>,
+) -> Result<()> {
     let mut index: Option<BootstrapIndex> = None;
     let mut known: HashMap<String, HashMap<String, IndexedFile>> = HashMap::new();
     for slice in slices {
@@ -35,11 +39,11 @@ pub fn attach(storage: &dyn Storage, config: &TableConfig, slices: &mut [FileSli
             let message = "the bootstrap index has no entry for this skeleton file, so its source file is unknown";
             Error::invalid_table(message).in_file(storage.full_path(&base.path)).at_instant(&base.instant)
         })?;
-        base.source = Some(BootstrapSource {
+        base.source = Some(Box::new(BootstrapSource {
             path: file.path.clone(),
             len: file.len,
             path_values: path_values(config, &slice.partition),
-        });
+        }));
     }
     Ok(())
 }

@@ -27,8 +27,6 @@ pub struct FileSlice {
 pub struct BaseFile {
     /// The path, relative to the table.
     pub path: String,
-    /// The file name.
-    pub name: String,
     /// The size in bytes.
     pub len: u64,
     /// The etag of the content, if the listing reported one.
@@ -38,7 +36,10 @@ pub struct BaseFile {
     pub instant: RequestedTime,
     /// For a skeleton file: the file with all columns except the meta columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<BootstrapSource>,
+    pub source: Option<Box<BootstrapSource>>,
+    /// The name by which the table knows a file that another tool has registered. Used for planning only.
+    #[serde(skip)]
+    pub registered_name: Option<Box<str>>,
 }
 
 /// The source file of a metadata-only bootstrap, for which a skeleton file was written.
@@ -57,8 +58,6 @@ pub struct BootstrapSource {
 pub struct LogFile {
     /// The path, relative to the table.
     pub path: String,
-    /// The file name.
-    pub name: String,
     /// The size in bytes when it was listed. Blocks appended later are not part of the slice.
     pub len: u64,
     /// The etag of the content, if the listing reported one.
@@ -70,15 +69,14 @@ impl FileSlice {
     /// Returns the paths and sizes of all files. Paths are relative to the table, except for a bootstrap source.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let base = self.base_file.iter().map(|file| (file.path.as_str(), file.len));
-        let source = self.base_file.iter().filter_map(|file| file.source.as_ref());
+        let source = self.base_file.iter().filter_map(|file| file.source.as_deref());
         let base = base.chain(source.map(|source| (source.path.as_str(), source.len)));
         base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
     }
 
     /// Returns the names of the base file and of the logs.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let base = self.base_file.iter().map(|file| file.name.as_str());
-        base.chain(self.log_files.iter().map(|file| file.name.as_str()))
+        self.base_file.iter().map(BaseFile::name).chain(self.log_files.iter().map(LogFile::name))
     }
 
     /// Returns the size of all files in bytes.
@@ -88,6 +86,27 @@ impl FileSlice {
         let source = self.base_file.as_ref().map_or(0, source);
         self.files().fold(source, |sum, (_, len)| sum.saturating_add(len))
     }
+}
+
+impl BaseFile {
+    /// Returns the name by which the timeline and the metadata table know the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.registered_name.as_deref().unwrap_or_else(|| name_in(&self.path))
+    }
+}
+
+impl LogFile {
+    /// Returns the file name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        name_in(&self.path)
+    }
+}
+
+/// The last part of a path.
+fn name_in(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// The slices of one file group while they are built, by base instant.

@@ -112,7 +112,7 @@ impl PartitionFiles {
 
     /// Returns the path of a file of this partition, relative to the table.
     pub(super) fn path(&self, name: &str) -> String {
-        if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
+        if self.partition.is_empty() { name.to_owned() } else { [&self.partition, "/", name].concat() }
     }
 }
 

@@ -208,9 +208,11 @@ impl<'a> FileSystemView<'a> {
         let base_file = self.base_file(files, draft.bases)?;
         let log_file = |log: ListedLog| {
             let path = files.path(&log.name.name);
-            LogFile { path, name: log.name.name, len: log.len, etag: log.etag }
+            LogFile { path, len: log.len, etag: log.etag }
         };
-        let log_files: Vec<LogFile> = draft.logs.into_iter().map(log_file).collect();
+        // `collect` would reuse the larger allocation of the listing.
+        let mut log_files = Vec::with_capacity(draft.logs.len());
+        log_files.extend(draft.logs.into_iter().map(log_file));
         if base_file.is_none() && log_files.is_empty() {
             return Ok(None);
         }
@@ -233,7 +235,8 @@ impl<'a> FileSystemView<'a> {
             return Err(Error::unsupported(message).in_file(path).at_instant(base.name.instant));
         }
         let ListedBase { name, len, etag } = base;
-        Ok(Some(BaseFile { path, name: name.name, len, etag, instant: name.instant, source: None }))
+        let registered_name = name.is_registered().then(|| name.name.into());
+        Ok(Some(BaseFile { path, len, etag, instant: name.instant, source: None, registered_name }))
     }
 
     /// Of several files written by attempts of one task, keeps the one that was committed.
@@ -372,8 +375,7 @@ pub(super) mod tests {
     /// `base instant: files`.
     pub(in crate::file_group) fn shown(slices: &[FileSlice]) -> Vec<String> {
         let one = |slice: &FileSlice| {
-            let base = slice.base_file.iter().map(|file| file.name.as_str());
-            let names: Vec<&str> = base.chain(slice.log_files.iter().map(|file| file.name.as_str())).collect();
+            let names: Vec<&str> = slice.names().collect();
             format!("{}: {}", slice.base_instant, names.join(" "))
         };
         slices.iter().map(one).collect()

@@ -14,6 +14,7 @@
 //! If a condition is not satisfied, the slice is read. `partition_stats` is not used: its records do not name the files
 //! that they describe.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -73,17 +74,20 @@ impl MetadataTable {
     ///
     /// # Errors
     /// Errors of reading the metadata table.
-    pub fn may_hold(&self, slices: &[FileSlice], skipping: &DataSkipping<'_>) -> Result<Option<Vec<bool>>> {
+    pub fn may_hold(
+        &self,
+        slices: &[impl Borrow<FileSlice>],
+        skipping: &DataSkipping<'_>,
+    ) -> Result<Option<Vec<bool>>> {
         let Some((filter, columns)) = skipping.answerable()? else { return Ok(None) };
         let judged = |slice: &FileSlice| skipping.over_logs || slice.log_files.is_empty();
         let mut files: Vec<(&str, &str)> = Vec::new();
         let mut groups: Vec<Range<usize>> = Vec::new();
         for slice in slices {
+            let slice: &FileSlice = slice.borrow();
             let from = files.len();
             if judged(slice) {
-                let base = slice.base_file.iter().map(|base| base.name.as_str());
-                let names = base.chain(slice.log_files.iter().map(|log| log.name.as_str()));
-                files.extend(names.map(|name| (slice.partition.as_str(), name)));
+                files.extend(slice.names().map(|name| (slice.partition.as_str(), name)));
             }
             groups.push(from..files.len());
         }

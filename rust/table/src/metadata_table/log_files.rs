@@ -102,11 +102,11 @@ mod tests {
     fn base_file(name: &BaseFileName) -> BaseFile {
         BaseFile {
             path: format!("files/{}", name.name),
-            name: name.name.clone(),
             len: 1,
             etag: None,
             instant: name.instant.clone(),
             source: None,
+            registered_name: None,
         }
     }
 

@@ -33,6 +33,6 @@ pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;
-pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, pending};
+pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, SelectedRows, pending};
 pub use record_index::{EachLocation, KeyLocation, RECORD_INDEX};
 pub use shard::PartitionPart;

@@ -22,6 +22,15 @@ pub const KEY: &str = "key";
 /// Takes batches of rows, from several threads.
 pub type EachBatch<'a> = &'a (dyn Fn(&RecordBatch) -> Result<()> + Sync);
 
+/// Some rows of a partition of a metadata table.
+#[derive(Debug, Clone, Copy)]
+pub enum SelectedRows<'a> {
+    /// Those of a part of its file groups.
+    Part(PartitionPart),
+    /// Those of these keys.
+    Keys(&'a BTreeSet<String>),
+}
+
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
     /// Returns the timeline of the metadata table.
@@ -33,13 +42,18 @@ pub trait MetadataRows: Send + Sync {
     /// Errors of planning and reading a snapshot.
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
 
-    /// Calls `each` with the rows of a part of a partition, batch by batch, in any order and from several threads. Only
-    /// the batches that are being read are in memory.
+    /// Calls `each` with some rows of a partition, batch by batch, in any order and from several threads. Only the
+    /// batches that are being read are in memory.
     ///
     /// # Errors
     /// Errors of planning and reading a snapshot, and of `each`.
-    fn for_each_batch(&self, partition: &str, part: PartitionPart, columns: &[&str], each: EachBatch<'_>)
-    -> Result<()>;
+    fn for_each_batch(
+        &self,
+        partition: &str,
+        rows: SelectedRows<'_>,
+        columns: &[&str],
+        each: EachBatch<'_>,
+    ) -> Result<()>;
 
     /// Returns the rows of these keys in the base files of a partition.
     ///
@@ -102,18 +116,18 @@ impl MetadataTable {
         self.rows.rows(partition, columns, Some(keys))
     }
 
-    /// Calls `each` with the rows of a part of one of its partitions, batch by batch.
+    /// Calls `each` with some rows of one of its partitions, batch by batch.
     ///
     /// # Errors
     /// Errors of [`MetadataRows::for_each_batch`].
     pub(super) fn for_each_batch(
         &self,
         partition: &str,
-        part: PartitionPart,
+        rows: SelectedRows<'_>,
         columns: &[&str],
         each: EachBatch<'_>,
     ) -> Result<()> {
-        self.rows.for_each_batch(partition, part, columns, each)
+        self.rows.for_each_batch(partition, rows, columns, each)
     }
 
     /// Returns the rows that the given keys have in base files.

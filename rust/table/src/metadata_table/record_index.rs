@@ -9,6 +9,7 @@
 //! example) do not always update the index. So a missing key proves nothing. The index also has only one location of a
 //! key; writers without a global index may have left another record of the key in another partition.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +17,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, StructArray};
 
-use super::open::{KEY, MetadataTable};
+use super::open::{KEY, MetadataTable, SelectedRows};
 use super::shard::PartitionPart;
 use crate::file_group::FileSlice;
 use mortice_base::error::{Error, Result};
@@ -63,7 +64,7 @@ impl MetadataTable {
     pub fn key_locations_of_part(&self, part: PartitionPart, each: EachLocation<'_>) -> Result<()> {
         self.check_not_newer()?;
         let each = Mutex::new(each);
-        self.for_each_batch(RECORD_INDEX, part, &COLUMNS, &|batch| {
+        self.for_each_batch(RECORD_INDEX, SelectedRows::Part(part), &COLUMNS, &|batch| {
             for_each(batch, &mut **each.lock().unwrap_or_else(PoisonError::into_inner))
         })
     }
@@ -85,7 +86,7 @@ impl MetadataTable {
     pub fn slices_of_keys(
         &self,
         keys: &BTreeSet<String>,
-        slices: &[FileSlice],
+        slices: &[impl Borrow<FileSlice>],
     ) -> Result<std::result::Result<BTreeSet<String>, String>> {
         if self.is_ahead() {
             return Ok(Err("the index is ahead of the table's timeline".to_owned()));
@@ -94,7 +95,7 @@ impl MetadataTable {
         for batch in self.rows_of_keys(RECORD_INDEX, &COLUMNS, keys)? {
             locations(&batch, &mut found)?;
         }
-        let known: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
+        let known: BTreeSet<&str> = slices.iter().map(|slice| slice.borrow().file_id.as_str()).collect();
         let missing = keys.iter().filter(|key| !found.contains_key(*key)).count();
         if missing > 0 {
             return Ok(Err(format!("{missing} of {} keys are not in the index", keys.len())));

@@ -8,6 +8,7 @@
 //! ```
 //! If groups are not numbered like this, all of them are read.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use crate::file_group::FileSlice;
@@ -30,8 +31,8 @@ impl PartitionPart {
 
     /// Returns the file groups of the part.
     #[must_use]
-    pub fn selected(self, mut slices: Vec<FileSlice>) -> Vec<FileSlice> {
-        slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
+    pub fn selected<S: Borrow<FileSlice>>(self, mut slices: Vec<S>) -> Vec<S> {
+        slices.sort_by(|one, other| one.borrow().file_id.cmp(&other.borrow().file_id));
         slices.into_iter().skip(self.number).step_by(self.count.max(1)).collect()
     }
 }

@@ -46,7 +46,7 @@ impl OpenTable {
     /// Those of the table's schema, and of reading the log files.
     pub fn changed_rows(&self, slice: &FileSlice, schema: &avro::Schema, memory: u64) -> Result<Option<ChangedRows>> {
         let query = Arc::new(self.query_of(schema)?);
-        let split = Split { query, slice: slice.clone(), change: None, part: None, merger: None };
+        let split = Split { query, slice: Arc::new(slice.clone()), change: None, part: None, merger: None };
         ChangedRows::of_slice(&split, memory)
     }
 
@@ -103,7 +103,7 @@ impl OpenTable {
         };
         let query = Arc::new(query);
         let split = |slice: &FileSlice| {
-            let slice = FileSlice { base_file: None, ..slice.clone() };
+            let slice = Arc::new(FileSlice { base_file: None, ..slice.clone() });
             Split { query: Arc::clone(&query), slice, change: None, part: None, merger: None }
         };
         let splits: Vec<Split> = slices.iter().map(split).collect();
@@ -111,7 +111,7 @@ impl OpenTable {
     }
 
     fn log_split(&self, slice: &FileSlice, schema: &avro::Schema, latest: &RequestedTime) -> Result<Split> {
-        let slice = FileSlice { base_file: None, ..slice.clone() };
+        let slice = Arc::new(FileSlice { base_file: None, ..slice.clone() });
         let (schema, _, deletes) = marking(schema.clone())?;
         let query = Query {
             deletes,
@@ -124,7 +124,7 @@ impl OpenTable {
 
     fn rows_of(&self, slice: FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
         let query = Arc::new(self.query_of(schema)?);
-        self.reader(Split { query, slice, change: None, part: None, merger: None }, report)
+        self.reader(Split { query, slice: Arc::new(slice), change: None, part: None, merger: None }, report)
     }
 
     fn reader(&self, split: Split, report: &SharedReport) -> Result<SplitReader> {

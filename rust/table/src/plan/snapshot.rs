@@ -1,5 +1,7 @@
 //! Snapshots and read-optimized queries, and the file slices of a snapshot.
 
+use std::sync::Arc;
+
 use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use super::query::ScanRequest;
@@ -29,7 +31,8 @@ impl OpenTable {
             let (_, types) = self.schema_at(as_of.as_ref())?;
             self.partition_filter(&types, filter)?
         };
-        Ok(self.slices(as_of.as_ref(), FileSystemView::slices, wanted.as_ref())?.slices)
+        let found = self.slices(as_of.as_ref(), FileSystemView::slices, wanted.as_ref())?.slices;
+        Ok(found.into_iter().map(Arc::unwrap_or_clone).collect())
     }
 
     /// Plans a snapshot, as of an instant if one is given: base files and logs merged.

@@ -1,5 +1,6 @@
 //! The schema in the files of a table, for tables whose commits have none (`TableSchemaResolver`).
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use super::logs::log_blocks::{known_base, known_log};
@@ -12,9 +13,15 @@ use mortice_formats::log;
 use mortice_storage::{FileSource, PrefixSource, Storage};
 
 /// Returns true if the newest base file or the newest log has a column.
-pub fn has_column(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn Storage, name: &str) -> Result<bool> {
-    let base_files = slices.iter().map(|slice| FileSlice { log_files: Vec::new(), ..slice.clone() });
-    let logs = slices.iter().map(|slice| FileSlice { base_file: None, ..slice.clone() });
+pub fn has_column(
+    slices: &[impl Borrow<FileSlice>],
+    instants: &InstantFilter,
+    storage: &dyn Storage,
+    name: &str,
+) -> Result<bool> {
+    let slices = || slices.iter().map(Borrow::borrow);
+    let base_files = slices().map(|slice: &FileSlice| FileSlice { log_files: Vec::new(), ..slice.clone() });
+    let logs = slices().map(|slice: &FileSlice| FileSlice { base_file: None, ..slice.clone() });
     for part in [base_files.collect::<Vec<_>>(), logs.collect()] {
         if let Some(schema) = newest_schema(&part, instants, storage)?
             && Schema::parse(&schema)?.field(name).is_some()
@@ -26,8 +33,12 @@ pub fn has_column(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn 
 }
 
 /// Returns the Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
-pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, storage: &dyn Storage) -> Result<Option<String>> {
-    let mut newest: Vec<&FileSlice> = slices.iter().collect();
+pub fn newest_schema(
+    slices: &[impl Borrow<FileSlice>],
+    instants: &InstantFilter,
+    storage: &dyn Storage,
+) -> Result<Option<String>> {
+    let mut newest: Vec<&FileSlice> = slices.iter().map(Borrow::borrow).collect();
     newest.sort_by(|one, two| two.base_instant.cmp(&one.base_instant));
     // A skeleton file has the meta columns only.
     let whole = |base: &&BaseFile| base.source.is_none();

@@ -11,12 +11,12 @@ const MOST_PARTS: u32 = 1024;
 
 /// Returns the splits of a query, in the order of the slices. A slice without files has no split.
 #[must_use]
-pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&MergerHandle>) -> Vec<Split> {
-    slices
-        .into_iter()
-        .filter(|slice| slice.base_file.is_some() || !slice.log_files.is_empty())
-        .map(|slice| Split { query: Arc::clone(query), slice, part: None, change: None, merger: merger.cloned() })
-        .collect()
+pub fn splits(query: &Arc<Query>, slices: Vec<Arc<FileSlice>>, merger: Option<&MergerHandle>) -> Vec<Split> {
+    let mut splits = Vec::with_capacity(slices.len());
+    let with_files = slices.into_iter().filter(|slice| slice.base_file.is_some() || !slice.log_files.is_empty());
+    let of_slice = |slice| Split { query: Arc::clone(query), slice, part: None, change: None, merger: merger.cloned() };
+    splits.extend(with_files.map(of_slice));
+    splits
 }
 
 /// Divides splits whose files have more than `most` bytes. The number of row groups of a base file is not known here: a

@@ -114,10 +114,10 @@ pub enum DeleteOutput {
 pub struct Split {
     /// The query.
     pub query: Arc<Query>,
-    /// The file slice.
-    pub slice: FileSlice,
+    /// The file slice. Clones of the split share it: a query of a large table has a million slices.
+    pub slice: Arc<FileSlice>,
     /// The change to read, for a query of changes; then the columns and the filter of the query are those of changes.
-    pub change: Option<FileGroupChange>,
+    pub change: Option<Box<FileGroupChange>>,
     /// The part of the slice; `None` for the whole slice.
     pub part: Option<SlicePart>,
     /// A custom merger, for tables that need one. It is code and is not serialized with the split.
@@ -177,14 +177,14 @@ impl Split {
     /// Returns the paths of the files that it reads, relative to the table.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
-        let of_change = self.change.iter().flat_map(FileGroupChange::files);
+        let of_change = self.change.iter().flat_map(|change| change.files());
         self.slice.files().chain(of_change).map(|(path, _)| path).collect()
     }
 
     /// Returns the size of these files in bytes; for a part, its share.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let of_change = self.change.iter().flat_map(FileGroupChange::files);
+        let of_change = self.change.iter().flat_map(|change| change.files());
         let bytes = of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len));
         bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }

@@ -28,7 +28,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 
 /// The number of the format. It changes with every change that another release cannot read or would read differently.
-const FORM: u32 = 13;
+const FORM: u32 = 14;
 
 /// The most rows of a batch: Arrow's offsets have 31 bits.
 const MOST_BATCH_ROWS: usize = (1 << 31) - 1;
@@ -179,12 +179,13 @@ fn incomplete(field: &str) -> Error {
 
 impl<'a> SplitForm<'a> {
     fn from_split(split: &'a Split) -> Self {
-        Self(SliceForm::from_slice(&split.slice), split.change.as_ref().map(Cow::Borrowed), split.part)
+        Self(SliceForm::from_slice(&split.slice), split.change.as_deref().map(Cow::Borrowed), split.part)
     }
 
     fn into_split(self, query: Arc<Query>) -> Result<Split> {
         let Self(slice, change, part) = self;
-        let split = Split { query, slice: slice.into_slice(), change: change.map(Cow::into_owned), part, merger: None };
+        let (slice, change) = (Arc::new(slice.into_slice()), change.map(|change| Box::new(change.into_owned())));
+        let split = Split { query, slice, change, part, merger: None };
         let leads_out = |path: &&str| path.starts_with('/') || path.split('/').any(|part| matches!(part, "." | ".."));
         if let Some(path) = own_files(&split).into_iter().find(leads_out) {
             return Err(Error::invalid_argument(format!("a split names {path:?}, which is not a file of its table")));
@@ -200,7 +201,7 @@ fn own_files(split: &Split) -> Vec<&str> {
         Some(ChangeSource::Logs(logs)) => (logs.as_slice(), None),
         Some(ChangeSource::ChangeLogs { files, before, .. }) => (files.as_slice(), before.as_deref()),
     };
-    let slices = || std::iter::once(&split.slice).chain(before);
+    let slices = || std::iter::once(split.slice.as_ref()).chain(before);
     let bases = slices().filter_map(|slice| slice.base_file.as_ref()).map(|base| base.path.as_str());
     let logs = slices().flat_map(|slice| &slice.log_files).chain(logs).map(|log| log.path.as_str());
     bases.chain(logs).collect()
@@ -210,13 +211,11 @@ impl<'a> SliceForm<'a> {
     fn from_slice(slice: &'a FileSlice) -> Self {
         let FileSlice { partition, file_id, base_instant, base_file, log_files } = slice;
         let base = base_file.as_ref().map(|base| {
-            let file = file_of(&base.path, &base.name, partition);
+            let file = file_of(&base.path, partition);
             let version = VersionForm::new(base.len, base.etag.as_deref());
-            BaseForm(file, version, base.instant.clone(), base.source.as_ref().map(Cow::Borrowed))
+            BaseForm(file, version, base.instant.clone(), base.source.as_deref().map(Cow::Borrowed))
         });
-        let log = |log: &'a LogFile| {
-            (file_of(&log.path, &log.name, partition), VersionForm::new(log.len, log.etag.as_deref()))
-        };
+        let log = |log: &'a LogFile| (file_of(&log.path, partition), VersionForm::new(log.len, log.etag.as_deref()));
         let logs = log_files.iter().map(log).collect();
         Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), base_instant.clone(), base, logs)
     }
@@ -225,12 +224,13 @@ impl<'a> SliceForm<'a> {
         let Self(partition, file_id, base_instant, base, logs) = self;
         let partition = partition.into_owned();
         let base_file = base.map(|BaseForm(file, version, instant, source)| {
-            let ((path, name), (len, etag)) = (path_and_name(&file, &partition), version.into_parts());
-            BaseFile { path, name, len, etag, instant, source: source.map(Cow::into_owned) }
+            let (path, (len, etag)) = (path_of(&file, &partition), version.into_parts());
+            let source = source.map(|source| Box::new(source.into_owned()));
+            BaseFile { path, len, etag, instant, source, registered_name: None }
         });
         let log_files = logs.into_iter().map(|(file, version)| {
-            let ((path, name), (len, etag)) = (path_and_name(&file, &partition), version.into_parts());
-            LogFile { path, name, len, etag }
+            let (path, (len, etag)) = (path_of(&file, &partition), version.into_parts());
+            LogFile { path, len, etag }
         });
         let log_files = log_files.collect();
         FileSlice { partition, file_id: file_id.into_owned(), base_instant, base_file, log_files }
@@ -251,23 +251,17 @@ impl<'a> VersionForm<'a> {
 }
 
 /// Returns the name of a file of a partition, or its path after a `/` if the path is not `partition/name`.
-fn file_of<'a>(path: &'a str, name: &'a str, partition: &str) -> Cow<'a, str> {
-    debug_assert_eq!(path.rsplit('/').next(), Some(name), "a file's name is the last part of its path");
-    let folder = path.strip_suffix(name).unwrap_or(path);
-    if folder.strip_suffix('/').unwrap_or(folder) == partition && !name.contains('/') {
-        return Cow::Borrowed(name);
-    }
-    Cow::Owned(format!("/{path}"))
+fn file_of<'a>(path: &'a str, partition: &str) -> Cow<'a, str> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if folder == partition { Cow::Borrowed(name) } else { Cow::Owned(format!("/{path}")) }
 }
 
-fn path_and_name(file: &str, partition: &str) -> (String, String) {
-    let path = match file.strip_prefix('/') {
+fn path_of(file: &str, partition: &str) -> String {
+    match file.strip_prefix('/') {
         Some(path) => path.to_owned(),
         None if partition.is_empty() => file.to_owned(),
         None => format!("{partition}/{file}"),
-    };
-    let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-    (path, name)
+    }
 }
 
 #[cfg(test)]
@@ -275,20 +269,23 @@ mod tests {
     use super::*;
 
     fn slice(partition: &str, base: &str, log: &str) -> FileSlice {
-        let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
         FileSlice {
             partition: partition.to_owned(),
             file_id: "f".to_owned(),
             base_instant: "001".into(),
             base_file: Some(BaseFile {
                 path: base.to_owned(),
-                name: name(base),
                 len: 7,
                 etag: Some("\"abc\"".to_owned()),
                 instant: "000".into(),
-                source: Some(BootstrapSource { path: "/s/\"x\"".to_owned(), len: 3, path_values: Vec::new() }),
+                source: Some(Box::new(BootstrapSource {
+                    path: "/s/\"x\"".to_owned(),
+                    len: 3,
+                    path_values: Vec::new(),
+                })),
+                registered_name: None,
             }),
-            log_files: vec![LogFile { path: log.to_owned(), name: name(log), len: u64::MAX, etag: None }],
+            log_files: vec![LogFile { path: log.to_owned(), len: u64::MAX, etag: None }],
         }
     }
 
@@ -311,10 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_file_is_the_last_part_of_its_path() {
+    fn a_file_is_in_the_partition_unless_it_has_a_path_of_its_own() {
         for (file, partition, path) in [("a/b", "p", "p/a/b"), ("a/b", "", "a/b"), ("/a/b", "p", "a/b"), ("b", "", "b")]
         {
-            assert_eq!(path_and_name(file, partition), (path.to_owned(), "b".to_owned()));
+            assert_eq!(path_of(file, partition), path);
         }
     }
 
@@ -322,8 +319,8 @@ mod tests {
     fn other_formats_are_refused_by_number_and_other_bytes_at_all() {
         for (bytes, says) in [
             (r#"{"form":9,"split":[]}"#, "format 9"),
-            (r#"{"form":12}"#, "format 12"),
-            (r#"{"form":13}"#, "\"query\""),
+            (r#"{"form":13}"#, "format 13"),
+            (r#"{"form":14}"#, "\"query\""),
             (r"[9,{}]", "not a split"),
             ("", "not a split"),
         ] {

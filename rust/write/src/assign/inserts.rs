@@ -61,11 +61,11 @@ mod tests {
         let (name, instant) = (format!("{file_id}_0-1-2_7.parquet"), RequestedTime::from("7"));
         let base = |len| BaseFile {
             path: format!("p/{name}"),
-            name: name.clone(),
             len,
             etag: None,
             instant: instant.clone(),
             source: None,
+            registered_name: None,
         };
         FileSlice {
             partition: "p".to_owned(),

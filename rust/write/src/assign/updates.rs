@@ -74,14 +74,14 @@ pub(crate) fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSli
             None => LogNaming::ByDeltaCommit,
             Some(_) => LogNaming::ByDeltaCommitOf(SliceNames {
                 base_instant: slice.base_instant.clone(),
-                base_file: slice.base_file.as_ref().map(|base| base.name.clone()).unwrap_or_default(),
-                log_files: slice.log_files.iter().map(|log| log.name.clone()).collect(),
+                base_file: slice.base_file.as_ref().map(|base| base.name().to_owned()).unwrap_or_default(),
+                log_files: slice.log_files.iter().map(|log| log.name().to_owned()).collect(),
             }),
         };
     }
     let names = |keep: &dyn Fn(&LogFileName) -> bool| {
-        let logs = slice.log_files.iter().filter(|log| LogFileName::parse(&log.name).is_some_and(|name| keep(&name)));
-        logs.map(|log| log.name.clone()).collect()
+        let logs = slice.log_files.iter().filter(|log| LogFileName::parse(log.name()).is_some_and(|name| keep(&name)));
+        logs.map(|log| log.name().to_owned()).collect()
     };
     match view.pending_compaction(&slice.partition, &slice.file_id) {
         Some(instant) => LogNaming::BySlice {
@@ -91,7 +91,7 @@ pub(crate) fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSli
         },
         None => LogNaming::BySlice {
             base_instant: slice.base_instant.clone(),
-            base_file: slice.base_file.as_ref().map(|base| base.name.clone()).unwrap_or_default(),
+            base_file: slice.base_file.as_ref().map(|base| base.name().to_owned()).unwrap_or_default(),
             log_files: names(&|_| true),
         },
     }

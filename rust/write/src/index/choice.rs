@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_key_is_certainly_in_a_file_group_without_logs_unless_its_hash_alone_names_the_group() {
         let name = ".f_20260101000000000.log.1_0-0-0".to_owned();
-        let log = LogFile { path: format!("p/{name}"), name, len: 1, etag: None };
+        let log = LogFile { path: format!("p/{name}"), len: 1, etag: None };
         let mut slice = FileSlice {
             partition: "p".to_owned(),
             file_id: "f".to_owned(),

@@ -145,7 +145,7 @@ impl MetadataFolder {
             let name = LogFileName::compose(&id, &slice_instant, version, WRITE_TOKEN)?.name;
             let mut log_files: Vec<String> = logs.into_iter().map(|log| log.name.clone()).collect();
             log_files.push(name.clone());
-            let base_file = slice.base_file.filter(|_| !is_cut).map(|base| base.name).unwrap_or_default();
+            let base_file = slice.base_file.filter(|_| !is_cut).map(|base| base.name().to_owned()).unwrap_or_default();
             let version = i32::try_from(version)
                 .map_err(|_| Error::invalid_table(format!("log file {name} has too large a version")))?;
             Ok(NextLog { file_id: id, name, version, slice_instant, base_file, log_files })

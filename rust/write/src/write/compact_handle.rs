@@ -155,7 +155,7 @@ fn status(
             corrupt_blocks: read.corrupt.len() as u64,
             rolled_back_blocks: read.rolled_back,
         }),
-        previous_base_file: slice.base_file.as_ref().map(|base| base.name.clone()),
+        previous_base_file: slice.base_file.as_ref().map(|base| base.name().to_owned()),
         key_range: written.key_range,
         bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
         columns: written.columns,

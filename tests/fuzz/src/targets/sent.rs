@@ -49,7 +49,7 @@ fn check_split(split: &Split) {
         Some(ChangeSource::ChangeLogs { before, .. }) => before.as_deref(),
         _ => None,
     };
-    let slices = std::iter::once(&split.slice).chain(before);
+    let slices = std::iter::once(split.slice.as_ref()).chain(before);
     let sources = slices.filter_map(|slice| slice.base_file.as_ref()?.source.as_ref());
     let sources: Vec<&str> = sources.map(|source| source.path.as_str()).collect();
     for path in split.files() {

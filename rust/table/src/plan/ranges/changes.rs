@@ -91,7 +91,13 @@ impl OpenTable {
                     Arc::new(Query { instants, ..Query::clone(query) })
                 }
             };
-            splits.push(Split { query, slice, part: None, change: Some(change), merger: options.merger.clone() });
+            splits.push(Split {
+                query,
+                slice: Arc::new(slice),
+                part: None,
+                change: Some(Box::new(change)),
+                merger: options.merger.clone(),
+            });
         }
         splits
     }
@@ -149,7 +155,7 @@ impl Images<'_> {
                 let before = match (self.mode, before) {
                     (CdcMode::OpKeyOnly, Some(before)) => {
                         let mut before = self.base_of(&group, &before)?;
-                        self.table.attach_sources(std::slice::from_mut(&mut before))?;
+                        self.table.attach_sources([&mut before])?;
                         Some(Box::new(before))
                     }
                     _ => None,
@@ -177,7 +183,8 @@ impl Images<'_> {
             return Err(rows_without_commits(&path));
         }
         let len = self.table.len_of(&path, len)?;
-        let file = BaseFile { path, name: parsed.name, len, etag: None, instant: parsed.instant.clone(), source: None };
+        let (instant, source, registered_name) = (parsed.instant.clone(), None, None);
+        let file = BaseFile { path, len, etag: None, instant, source, registered_name };
         Ok(FileSlice { base_file: Some(file), ..group.empty(&parsed.instant) })
     }
 
@@ -194,9 +201,9 @@ impl Images<'_> {
     }
 
     fn log_file(&self, (path, len): WrittenFile) -> Result<LogFile> {
-        let name = log_file_name(&path)?.name;
+        log_file_name(&path)?;
         let len = self.table.len_of(&path, len)?;
-        Ok(LogFile { path, name, len, etag: None })
+        Ok(LogFile { path, len, etag: None })
     }
 
     fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {

@@ -1,6 +1,8 @@
 //! Queries of the rows that a range of commits wrote, planned from commit metadata. Folders are listed only to check
 //! whether the files still exist, if the query may fall back to a full scan.
 
+use std::sync::Arc;
+
 use super::written_files::WrittenFiles;
 use crate::file_group::FileSystemView;
 use crate::plan::open_table::OpenTable;
@@ -107,11 +109,11 @@ impl OpenTable {
             let files = written.files_in(partition, &|path, len| self.len_of(path, len))?;
             let some =
                 if range.is_changelog() { view.all_slices_in_range(&files)? } else { view.slices_in_range(&files)? };
-            found.slices.extend(some);
+            found.slices.extend(some.into_iter().map(Arc::new));
             found.partitions.read += 1;
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
-        self.attach_sources(&mut found.slices)?;
+        self.attach_sources(found.slices.iter_mut().map(Arc::make_mut))?;
         found.instants = self.timeline.instant_filter(self.timeline.latest_visible());
         found.range = Some(if range.is_changelog() {
             written.range_of_changes(true)

@@ -11,7 +11,7 @@ use mortice_base::error::Error;
 /// The slices that a query reads.
 #[derive(Default)]
 pub(in crate::plan) struct SelectedSlices {
-    pub(in crate::plan) slices: Vec<FileSlice>,
+    pub(in crate::plan) slices: Vec<Arc<FileSlice>>,
     pub(in crate::plan) instants: InstantFilter,
     pub(in crate::plan) range: Option<CommitRange>,
     pub(in crate::plan) partitions: PartitionCounts,

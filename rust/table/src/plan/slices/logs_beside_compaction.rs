@@ -53,7 +53,7 @@ impl<'a> LogsBesideCompaction<'a> {
         }
         let logs = slice.log_files.iter().filter(|log| match self.table.config.layout() {
             TimelineLayout::V1 => true,
-            TimelineLayout::V2 => LogFileName::parse(&log.name).is_some_and(|name| is_beside(&name.instant)),
+            TimelineLayout::V2 => LogFileName::parse(log.name()).is_some_and(|name| is_beside(&name.instant)),
         });
         Ok(logs.cloned().collect())
     }

@@ -9,6 +9,7 @@
 //! | of an instant | also those of later cleans that are not there: a clean that keeps versions has no instant that it retained |
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::partition_filter::PartitionFilter;
 use crate::file_group::{FileSlice, PartitionFiles};
@@ -57,7 +58,7 @@ impl OpenTable {
     }
 
     /// Fails if one of the slices has lost a file.
-    pub(in crate::plan) fn check_there(&self, slices: &mut Vec<FileSlice>, lost: &LostFiles<'_>) -> Result<()> {
+    pub(in crate::plan) fn check_there(&self, slices: &mut Vec<Arc<FileSlice>>, lost: &LostFiles<'_>) -> Result<()> {
         let mut cleaned = BTreeSet::new();
         for slice in slices.iter() {
             if let Some((path, clean)) = lost_file(slice, &lost.since) {
@@ -110,8 +111,8 @@ impl OpenTable {
 
 /// The path of the first file of a slice that was deleted, and the clean.
 fn lost_file<'a>(slice: &'a FileSlice, removed: &'a RemovedFiles) -> Option<(&'a str, &'a RequestedTime)> {
-    let names = slice.base_file.iter().map(|base| (&base.name, &base.path));
-    let mut names = names.chain(slice.log_files.iter().map(|log| (&log.name, &log.path)));
+    let names = slice.base_file.iter().map(|base| (base.name(), &base.path));
+    let mut names = names.chain(slice.log_files.iter().map(|log| (log.name(), &log.path)));
     names.find_map(|(name, path)| Some((path.as_str(), removed.by(&slice.partition, name)?)))
 }
 

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use super::file_slices::SelectedSlices;
 use crate::file_group::{FileSystemView, files_of};
 use crate::metadata_table::{
-    EachBatch, FILES, KEY, MetadataRows, MetadataTable, PartitionPart, check_log_files, pending, shard,
+    EachBatch, FILES, KEY, MetadataRows, MetadataTable, SelectedRows, check_log_files, pending, shard,
 };
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
@@ -140,14 +140,17 @@ impl MetadataRows for MetadataTableRows {
     fn for_each_batch(
         &self,
         partition: &str,
-        part: PartitionPart,
+        rows: SelectedRows<'_>,
         columns: &[&str],
         each: EachBatch<'_>,
     ) -> Result<()> {
-        let scan = self.plan(columns, || {
-            let selected = self.slices(partition)?;
-            Ok(SelectedSlices { slices: part.selected(selected.slices), ..selected })
-        })?;
+        let scan = match rows {
+            SelectedRows::Part(part) => self.plan(columns, || {
+                let selected = self.slices(partition)?;
+                Ok(SelectedSlices { slices: part.selected(selected.slices), ..selected })
+            }),
+            SelectedRows::Keys(keys) => self.plan_of_keys(columns, keys, || self.slices(partition)),
+        }?;
         self.map_splits(&scan, |mut reader| reader.try_for_each(|batch| each(&batch?))).map(drop)
     }
 
@@ -155,7 +158,7 @@ impl MetadataRows for MetadataTableRows {
         self.read(columns, Some(keys), || {
             let mut selected = self.slices(partition)?;
             selected.slices.retain(|slice| slice.base_file.is_some());
-            selected.slices.iter_mut().for_each(|slice| slice.log_files.clear());
+            selected.slices.iter_mut().for_each(|slice| Arc::make_mut(slice).log_files.clear());
             Ok(selected)
         })
     }
@@ -169,10 +172,10 @@ impl MetadataTableRows {
         keys: Option<&BTreeSet<String>>,
         slices: impl FnOnce() -> Result<SelectedSlices>,
     ) -> Result<Vec<RecordBatch>> {
-        let mut scan = self.plan(columns, slices)?;
-        if let Some(keys) = keys {
-            scan.splits = splits_of_keys(scan.splits, keys)?;
-        }
+        let scan = match keys {
+            Some(keys) => self.plan_of_keys(columns, keys, slices),
+            None => self.plan(columns, slices),
+        }?;
         let batches = self.map_splits(&scan, |reader| reader.collect::<Result<Vec<_>>>())?;
         Ok(batches.into_iter().flatten().collect())
     }
@@ -188,6 +191,16 @@ impl MetadataTableRows {
             uses_record_index: false,
         };
         self.table.scan(request, |_| slices())
+    }
+
+    fn plan_of_keys(
+        &self,
+        columns: &[&str],
+        keys: &BTreeSet<String>,
+        slices: impl FnOnce() -> Result<SelectedSlices>,
+    ) -> Result<Scan> {
+        let scan = self.plan(columns, slices)?;
+        Ok(Scan { splits: splits_of_keys(scan.splits, keys)?, ..scan })
     }
 
     /// Reads the splits of a scan, several at the same time.
@@ -212,6 +225,7 @@ impl MetadataTableRows {
         if partition == FILES {
             check_log_files(&files, &slices, &table.timeline, &self.written)?;
         }
+        let slices = slices.into_iter().map(Arc::new).collect();
         // From version 8 each file is of one instant; but that may be pending on the table's timeline.
         Ok(SelectedSlices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
     }

@@ -37,10 +37,10 @@ impl OpenTable {
         let (mut listed, listing) = self.lister().list(wanted)?;
         let lost = self.add_lost_files(&mut listed.files, as_of, wanted)?;
         for files in &listed.files {
-            found.slices.extend(choose(&view, files)?);
+            found.slices.extend(choose(&view, files)?.into_iter().map(Arc::new));
         }
         self.check_there(&mut found.slices, &lost)?;
-        self.attach_sources(&mut found.slices)?;
+        self.attach_sources(found.slices.iter_mut().map(Arc::make_mut))?;
         found.partitions = PartitionCounts { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
         Ok(found)
@@ -58,16 +58,16 @@ impl OpenTable {
         let paths: Vec<&str> = kept.iter().map(|files| files.partition.as_str()).collect();
         let matching = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         for (files, _) in kept.iter().zip(&matching).filter(|(_, matches)| **matches) {
-            found.slices.extend(choose(view, files)?);
+            found.slices.extend(choose(view, files)?.into_iter().map(Arc::new));
             found.partitions.read += 1;
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
-        self.measure(&mut found.slices)?;
-        self.attach_sources(&mut found.slices)
+        self.measure(found.slices.iter_mut().map(Arc::make_mut))?;
+        self.attach_sources(found.slices.iter_mut().map(Arc::make_mut))
     }
 
     /// Requests the sizes of all files from the storage: a savepoint has only their names.
-    fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
+    fn measure<'s>(&self, slices: impl IntoIterator<Item = &'s mut FileSlice>) -> Result<()> {
         for slice in slices {
             let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
             let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
@@ -79,7 +79,10 @@ impl OpenTable {
     }
 
     /// Adds the source files to slices with skeleton files of a bootstrap.
-    pub(in crate::plan) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
+    pub(in crate::plan) fn attach_sources<'s>(
+        &self,
+        slices: impl IntoIterator<Item = &'s mut FileSlice>,
+    ) -> Result<()> {
         bootstrap::attach(self.storage.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
@@ -100,7 +103,7 @@ impl OpenTable {
     /// it found.
     pub(in crate::plan) fn by_record_index(
         &self,
-        slices: &mut Vec<FileSlice>,
+        slices: &mut Vec<Arc<FileSlice>>,
         types: &Schema,
         filter: &Filter,
     ) -> Option<String> {
@@ -130,7 +133,7 @@ impl OpenTable {
     /// `over_logs` is true if log records are read.
     pub(in crate::plan) fn by_column_stats(
         &self,
-        slices: &mut Vec<FileSlice>,
+        slices: &mut Vec<Arc<FileSlice>>,
         types: &Schema,
         options: &QueryOptions,
         not_of_files: &[String],

@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::file_slices::SelectedSlices;
 use super::logs_beside_compaction::LogsBesideCompaction;
@@ -127,9 +128,7 @@ impl OpenTable {
                 known.replace(related.map(|&path| path.to_owned()).collect());
                 Ok(paths.iter().map(|path| partitions.contains(*path)).collect())
             };
-            if let Ok(listed) =
-                lister.metadata_table().and_then(|table| table.list(Some(&choose)).map_err(std::sync::Arc::new))
-            {
+            if let Ok(listed) = lister.metadata_table().and_then(|table| table.list(Some(&choose)).map_err(Arc::new)) {
                 return Ok((listed.files, known.take()));
             }
         }
@@ -194,6 +193,7 @@ impl OpenTable {
         self.scan(request, |_| {
             let mut slices = slices.to_vec();
             self.attach_sources(&mut slices)?;
+            let slices = slices.into_iter().map(Arc::new).collect();
             Ok(SelectedSlices { slices, instants: self.timeline.instant_filter(latest), ..SelectedSlices::default() })
         })
     }

@@ -53,7 +53,7 @@ impl ChangeReader {
         let rows = Query { columns, filter: Filter::default(), ..Query::clone(&query) };
         let memory_limit = query.options.memory_limit;
         let rows = Split { query: Arc::new(rows), ..split };
-        Ok(Self { rows, change, projection, memory_limit, report, state: State::Planned, found: None })
+        Ok(Self { rows, change: *change, projection, memory_limit, report, state: State::Planned, found: None })
     }
 
     pub(in crate::read) fn within(self, memory_limit: u64) -> Self {
@@ -81,7 +81,7 @@ impl ChangeReader {
                 }
             }
             ChangeSource::ChangeLogs { files, mode, before } => {
-                let split = |slice: Box<FileSlice>| Split { slice: *slice, ..self.rows.clone() };
+                let split = |slice: Box<FileSlice>| Split { slice: slice.into(), ..self.rows.clone() };
                 let images = KnownImages {
                     before: before.clone().map(split).filter(|_| *mode == CdcMode::OpKeyOnly),
                     after: (*mode != CdcMode::DataBeforeAfter).then(|| self.rows.clone()),

@@ -96,8 +96,8 @@ impl ChangedRows {
     /// # Errors
     /// Those of reading the files.
     pub fn of_slice(split: &Split, memory_limit: u64) -> Result<Option<Self>> {
-        let part = |slice| Split { slice, ..split.clone() };
-        let slice = &split.slice;
+        let part = |slice| Split { slice: Arc::new(slice), ..split.clone() };
+        let slice = split.slice.as_ref();
         let before = part(FileSlice { log_files: Vec::new(), ..slice.clone() });
         let logs = part(FileSlice { base_file: None, ..slice.clone() });
         Self::open(before, &logs, MergeLimit { memory_limit, deletes_win: false }, &SharedReport::default())

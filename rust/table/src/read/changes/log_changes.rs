@@ -107,8 +107,8 @@ fn split_of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> 
         let blocks = InstantRange::ExactMatch([instant.clone()].into());
         query.range = Some(CommitRange { rows: blocks.clone(), blocks, own_base_rows: false });
     }
-    let slice = FileSlice { base_file: None, log_files: logs.to_vec(), ..split.slice.clone() };
-    Split { query: Arc::new(query), slice, part: None, change: None, merger: None }
+    let slice = FileSlice { base_file: None, log_files: logs.to_vec(), ..FileSlice::clone(&split.slice) };
+    Split { query: Arc::new(query), slice: Arc::new(slice), part: None, change: None, merger: None }
 }
 
 /// Returns a split of the previous rows: those of the slice, without blocks of the commit and of later ones.

@@ -119,7 +119,7 @@ pub(in crate::read) fn with_recorded_length(
     storage: &Arc<dyn Storage>,
     report: &SharedReport,
 ) -> Error {
-    let is_of_base = error.location().path.as_ref().is_some_and(|path| path.ends_with(&base.name));
+    let is_of_base = error.location().path.as_ref().is_some_and(|path| path.ends_with(base.name()));
     if !is_of_base || !matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog | ErrorKind::Io) {
         return error;
     }

@@ -103,7 +103,7 @@ impl LogFrames {
 
 fn open_log(storage: &dyn Storage, log: &LogFile, len: u64, query: &Query) -> Result<Arc<dyn FileSource>> {
     let known = KnownFile { len, ..known_log(log) };
-    open_planned(storage, &log.path, &known, query).map_err(|error| match LogFileName::parse(&log.name) {
+    open_planned(storage, &log.path, &known, query).map_err(|error| match LogFileName::parse(log.name()) {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })

@@ -136,8 +136,8 @@ fn files_at(state: &TableState, time: &RequestedTime) -> Result<KeptFiles> {
     for (partition, slices) in by_partition {
         let mut kept: BTreeMap<String, u64> = BTreeMap::new();
         for slice in &slices {
-            kept.extend(slice.base_file.iter().map(|base| (base.name.clone(), base.len)));
-            kept.extend(slice.log_files.iter().map(|log| (log.name.clone(), log.len)));
+            kept.extend(slice.base_file.iter().map(|base| (base.name().to_owned(), base.len)));
+            kept.extend(slice.log_files.iter().map(|log| (log.name().to_owned(), log.len)));
         }
         let groups: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
         let timeline = &state.table.timeline;

@@ -168,11 +168,11 @@ mod tests {
     fn slice(file_id: &str, len: Option<u64>) -> FileSlice {
         let base = |len| BaseFile {
             path: file_id.into(),
-            name: file_id.into(),
             len,
             etag: None,
             instant: "1".into(),
             source: None,
+            registered_name: None,
         };
         FileSlice {
             partition: String::new(),

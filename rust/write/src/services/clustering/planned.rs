@@ -8,7 +8,7 @@ use super::options::{SORT_AND_SIZE, SORT_COLUMNS, listed};
 use crate::services::data_paths::DataPath;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
-use mortice_table::file_group::FileSlice;
+use mortice_table::file_group::{BaseFile, FileSlice, LogFile};
 use mortice_table::timeline::metadata::{
     HoodieClusteringGroup, HoodieRequestedReplaceMetadata, HoodieSliceInfo, TimelineMetadata,
 };
@@ -110,9 +110,9 @@ fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlic
     logs.sort_unstable();
     let slice = live.get(&(partition.as_str(), file_id.as_str()));
     let is_same = |slice: &&&FileSlice| {
-        let mut of_slice: Vec<&str> = slice.log_files.iter().map(|log| log.name.as_str()).collect();
+        let mut of_slice: Vec<&str> = slice.log_files.iter().map(LogFile::name).collect();
         of_slice.sort_unstable();
-        slice.base_file.as_ref().map(|base| &base.name) == base.as_ref() && of_slice == logs
+        slice.base_file.as_ref().map(BaseFile::name) == base.as_deref() && of_slice == logs
     };
     slice.filter(is_same).map(|slice| (*slice).clone()).ok_or_else(|| {
         let message = format!(
@@ -125,7 +125,6 @@ fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlic
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mortice_table::file_group::{BaseFile, LogFile};
     use mortice_table::timeline::metadata::{HoodieClusteringPlan, HoodieClusteringStrategy};
 
     const BASE: &str = "f-0_0-1-2_7.parquet";
@@ -134,13 +133,13 @@ mod tests {
     fn live() -> FileSlice {
         let base = BaseFile {
             path: format!("p/{BASE}"),
-            name: BASE.into(),
             len: 1,
             etag: None,
             instant: "7".into(),
             source: None,
+            registered_name: None,
         };
-        let log = LogFile { path: format!("p/{LOG}"), name: LOG.into(), len: 1, etag: None };
+        let log = LogFile { path: format!("p/{LOG}"), len: 1, etag: None };
         FileSlice {
             partition: "p".into(),
             file_id: "f-0".into(),

@@ -30,8 +30,8 @@ pub(in crate::services) fn operation_of(slice: &FileSlice, base_bytes: u64) -> H
     ];
     HoodieCompactionOperation {
         base_instant_time: Some(slice.base_instant.to_string()),
-        delta_file_paths: Some(slice.log_files.iter().map(|log| log.name.clone()).collect()),
-        data_file_path: slice.base_file.as_ref().map(|base| base.name.clone()),
+        delta_file_paths: Some(slice.log_files.iter().map(|log| log.name().to_owned()).collect()),
+        data_file_path: slice.base_file.as_ref().map(|base| base.name().to_owned()),
         file_id: Some(slice.file_id.clone()),
         partition_path: Some(slice.partition.clone()),
         metrics: Some(metrics.iter().map(|(name, value)| (*name, *value as f64)).collect()),
@@ -126,8 +126,8 @@ fn base_file(partition: &str, path: &str, file_id: &str, files: &PartitionFiles)
     let name = name.ok_or_else(|| foreign(&path, file_id))?;
     let found = files.base_files.iter().find(|base| base.name.name == path.name);
     let ListedBase { len, etag, .. } = found.ok_or_else(|| gone(&path))?;
-    let (len, etag) = (*len, etag.clone());
-    Ok(BaseFile { path: path.path(), name: path.name.clone(), len, etag, instant: name.instant, source: None })
+    let (path, len, etag) = (path.path(), *len, etag.clone());
+    Ok(BaseFile { path, len, etag, instant: name.instant, source: None, registered_name: None })
 }
 
 fn log_file(partition: &str, path: &str, file_id: &str, files: &PartitionFiles) -> Result<(LogFileName, LogFile)> {
@@ -136,7 +136,7 @@ fn log_file(partition: &str, path: &str, file_id: &str, files: &PartitionFiles) 
     let name = name.ok_or_else(|| foreign(&path, file_id))?;
     let found = files.log_files.iter().find(|log| log.name.name == path.name);
     let ListedLog { len, etag, .. } = found.ok_or_else(|| gone(&path))?;
-    let log = LogFile { path: path.path(), name: path.name.clone(), len: *len, etag: etag.clone() };
+    let log = LogFile { path: path.path(), len: *len, etag: etag.clone() };
     Ok((name, log))
 }
 

@@ -88,8 +88,8 @@ fn completed_before(
 ) -> Result<Vec<LogFile>> {
     let mut kept = Vec::with_capacity(logs.len());
     for log in logs {
-        let unnamed = || Error::internal(format_args!("log file {:?} of a slice has no name of a log file", log.name));
-        let name = LogFileName::parse(&log.name).ok_or_else(unnamed)?;
+        let unnamed = || Error::internal(format_args!("log file {:?} of a slice has no name of a log file", log.path));
+        let name = LogFileName::parse(log.name()).ok_or_else(unnamed)?;
         // Written before the table was upgraded to version 8: the name has the base instant.
         let is_of_slice = base_instant == Some(&name.instant);
         let is_before = match timeline.completion_time(&name.instant)? {

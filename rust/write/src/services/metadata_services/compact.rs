@@ -191,7 +191,7 @@ impl MetadataCompaction<'_> {
             return pending.iter().any(|time| *time <= instant);
         }
         let mut logs = slices.iter().flat_map(|slice| &slice.log_files);
-        logs.any(|log| LogFileName::parse(&log.name).is_some_and(|name| pending.contains(&name.instant)))
+        logs.any(|log| LogFileName::parse(log.name()).is_some_and(|name| pending.contains(&name.instant)))
     }
 }
 

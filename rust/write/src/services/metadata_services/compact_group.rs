@@ -91,7 +91,7 @@ fn stat(
         total_corrupt_log_block: Some(0),
         total_rollback_blocks: count(rollback_blocks),
         file_size_in_bytes: count(bytes),
-        prev_base_file: base.map(|base| base.name.clone()),
+        prev_base_file: base.map(|base| base.name().to_owned()),
         runtime_stats: Some(HoodieRuntimeStats {
             total_scan_time: Some(0),
             total_upsert_time: Some(millis),

@@ -234,7 +234,7 @@ fn written_file(target: &MergeTarget, written: WrittenBaseFile, changes: Option<
         bytes: written.bytes,
         log: None,
         compacted: None,
-        previous_base_file: Some(target.replaced()?.name.clone()),
+        previous_base_file: Some(target.replaced()?.name().to_owned()),
         key_range: written.key_range,
         bloom: written.bloom.map(|(kind, text)| (kind.name().to_owned(), text)),
         columns: written.columns,

@@ -35,7 +35,7 @@ impl MergeTarget {
             );
             return Err(Error::internal(message).in_file(&base.path));
         }
-        if !base.name.ends_with(".parquet") {
+        if !base.name().ends_with(".parquet") {
             let message = "rewriting a base file that is not parquet; use a table whose base files are parquet";
             return Err(Error::unsupported(message).in_file(&base.path));
         }

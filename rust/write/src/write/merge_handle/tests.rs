@@ -199,7 +199,7 @@ impl TestTable {
                     let commit = number(&text("_hoodie_commit_time", row));
                     line.push_str(&format!(" @{commit} {}:{}", number(parts[0]), parts[2]));
                     assert_eq!(parts[1], "7");
-                    assert_eq!(text("_hoodie_file_name", row), slice.base_file.as_ref().unwrap().name);
+                    assert_eq!(text("_hoodie_file_name", row), slice.base_file.as_ref().unwrap().name());
                     assert_eq!(
                         (text("_hoodie_record_key", row), text("_hoodie_partition_path", row)),
                         (text("id", row), String::new())
@@ -304,7 +304,7 @@ fn the_status_and_the_marker_name_the_files() {
     let file = status.file.as_ref().unwrap();
     assert_eq!((status.file_id.as_str(), status.previous_commit.as_deref()), ("f-0", Some("20240101000000000")));
     assert_eq!(file.path, "f-0_7-1-2_20240101000000001.parquet");
-    assert_eq!(file.previous_base_file.as_deref(), Some(before.name.as_str()));
+    assert_eq!(file.previous_base_file.as_deref(), Some(before.name()));
     assert_eq!(file.bytes, std::fs::metadata(table.folder.path().join(&file.path)).unwrap().len());
     assert_eq!(file.key_range, Some(("a".to_owned(), "ü".to_owned())));
     let ts = file.columns.iter().find(|column| column.column == "ts").unwrap();
@@ -426,7 +426,7 @@ fn what_cannot_be_merged_is_refused_and_leaves_no_file() {
     let mut table = TestTable::event_time();
     table.create(&[row("a", 5, "a")]);
     let slice = table.slice();
-    let log = LogFile { path: ".f-0_1.log.1".into(), name: ".f-0_1.log.1".into(), len: 1, etag: None };
+    let log = LogFile { path: ".f-0_1.log.1".into(), len: 1, etag: None };
     let with_logs = FileSlice { log_files: vec![log], ..slice.clone() };
     let error = table.handle_of(with_logs).err().unwrap();
     assert!(error.to_string().contains("1 log files"), "{error}");
