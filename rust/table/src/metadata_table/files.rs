@@ -11,12 +11,14 @@
 //! (`BaseTableMetadata.fetchAllFilesInPartition`).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 
-use super::open::{KEY, MetadataTable};
+use super::open::{KEY, MetadataTable, SelectedRows};
+use super::shard::PartitionPart;
 use crate::file_group::PartitionFiles;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, is_registered};
@@ -30,19 +32,22 @@ const ENTRIES: &str = "filesystemMetadata";
 const ROOT: &str = ".";
 
 /// The listing of the selected partitions.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct PartitionListing {
-    /// The partitions, sorted by path.
-    pub files: Vec<PartitionFiles>,
+#[derive(Debug, PartialEq, Eq)]
+pub struct PartitionListing<T = PartitionFiles> {
+    /// The files of each partition, or what a query makes of them, sorted by the paths of the partitions.
+    pub files: Vec<T>,
     /// The number of partitions that were not selected.
     pub left_out: usize,
 }
 
 /// Selects partitions.
-type Choose<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<bool>>;
+pub type ChoosePartitions<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<bool>>;
 
-/// Names and sizes.
-type Names = Vec<(String, u64)>;
+/// Makes something of the files of a partition.
+pub type EachPartition<'a, T> = &'a mut (dyn FnMut(PartitionFiles) -> T + Send);
+
+/// The files of a partition, with their sizes.
+type Entries<'a> = Vec<(&'a str, u64)>;
 
 impl MetadataTable {
     /// Returns the table's partitions with their files. If `choose` is given, only the partitions that it selects are
@@ -50,13 +55,24 @@ impl MetadataTable {
     ///
     /// # Errors
     /// Errors of reading the metadata table; `InvalidTable` if it has no list of partitions.
-    pub fn list(&self, choose: Option<Choose<'_>>) -> Result<PartitionListing> {
+    pub fn list(&self, choose: Option<ChoosePartitions<'_>>) -> Result<PartitionListing> {
+        self.list_each(choose, &mut |files| files)
+    }
+
+    /// Returns what `each` makes of the files of the table's partitions, as [`Self::list`]. It is called with one
+    /// partition after the other, as they are read: the files of a table are never in memory at once.
+    ///
+    /// # Errors
+    /// As for [`Self::list`].
+    pub fn list_each<T: Send>(
+        &self,
+        choose: Option<ChoosePartitions<'_>>,
+        each: EachPartition<'_, T>,
+    ) -> Result<PartitionListing<T>> {
         let Some(choose) = choose else {
-            let mut lists = self.lists(None)?;
-            let partitions = partitions(&mut lists)?;
-            return listed(partitions, lists, 0);
+            return self.read(SelectedRows::Part(PartitionPart::ALL), each)?.sorted(None, each);
         };
-        let partitions = partitions(&mut self.lists(Some(&BTreeSet::from([ALL_PARTITIONS.to_owned()])))?)?;
+        let partitions = self.partitions()?;
         let paths: Vec<&str> = partitions.iter().map(|name| path_of(name)).collect();
         let wanted = choose(&paths)?;
         let all = partitions.len();
@@ -70,8 +86,24 @@ impl MetadataTable {
         if partitions.is_empty() {
             return Ok(PartitionListing { files: Vec::new(), left_out });
         }
-        let lists = self.lists(Some(&partitions.iter().cloned().collect()))?;
-        listed(partitions, lists, left_out)
+        let read = self.read(SelectedRows::Keys(&partitions.iter().cloned().collect()), each)?;
+        Ok(PartitionListing { left_out, ..read.sorted(Some(partitions), each)? })
+    }
+
+    /// Returns the names of all partitions in the metadata table, sorted by path.
+    fn partitions(&self) -> Result<Vec<String>> {
+        let key = BTreeSet::from([ALL_PARTITIONS.to_owned()]);
+        self.read(SelectedRows::Keys(&key), &mut drop)?.names()
+    }
+
+    /// Reads listings, and calls `each` with those of partitions.
+    fn read<T: Send>(&self, rows: SelectedRows<'_>, each: EachPartition<'_, T>) -> Result<ReadPartitions<T>> {
+        let read = Mutex::new((ReadPartitions::default(), each));
+        self.for_each_batch(FILES, rows, &[KEY, ENTRIES], &|batch| {
+            let (read, each) = &mut *read.lock().unwrap_or_else(PoisonError::into_inner);
+            live_entries(batch, &mut |key, entries| read.add(key, &entries, *each))
+        })?;
+        Ok(read.into_inner().unwrap_or_else(PoisonError::into_inner).0)
     }
 
     /// Returns the files that base records of these partitions list, and that logs have removed; by the names of the
@@ -80,59 +112,74 @@ impl MetadataTable {
     /// # Errors
     /// Errors of reading the metadata table.
     pub fn removed_files(&self, partitions: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<String>>> {
-        let mut in_base = HashMap::new();
-        for batch in self.base_rows_of_keys(FILES, &[KEY, ENTRIES], partitions)? {
-            live_entries(&batch, &mut in_base)?;
-        }
+        let mut in_base = names_of(&self.base_rows_of_keys(FILES, &[KEY, ENTRIES], partitions)?)?;
         in_base.retain(|_, files| !files.is_empty());
         if in_base.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let listed = self.lists(Some(&in_base.keys().cloned().collect()))?;
-        let removed = in_base.into_iter().map(|(partition, files)| {
-            let listed = listed.get(&partition).into_iter().flatten();
-            let listed: HashSet<&str> = listed.map(|(name, _)| name.as_str()).collect();
-            let removed = files.into_iter().map(|(name, _)| name).filter(|name| !listed.contains(name.as_str()));
-            (partition, removed.collect())
+        let listed = names_of(&self.rows_of_keys(FILES, &[KEY, ENTRIES], &in_base.keys().cloned().collect())?)?;
+        let removed = in_base.into_iter().map(|(partition, mut files)| {
+            let listed: HashSet<&str> = listed.get(&partition).into_iter().flatten().map(String::as_str).collect();
+            files.retain(|name| !listed.contains(name.as_str()));
+            (partition, files)
         });
         Ok(removed.collect())
     }
+}
 
-    /// Returns the entries that are not deleted, by key; if keys are given, only theirs.
-    fn lists(&self, keys: Option<&BTreeSet<String>>) -> Result<HashMap<String, Names>> {
-        let mut lists = HashMap::new();
-        let columns = [KEY, ENTRIES];
-        let rows = keys.map_or_else(|| self.rows(FILES, &columns), |keys| self.rows_of_keys(FILES, &columns, keys))?;
-        for batch in rows {
-            live_entries(&batch, &mut lists)?;
-        }
-        Ok(lists)
+/// What was read of listings.
+struct ReadPartitions<T> {
+    /// The names of all partitions, if their record was read.
+    all: Option<Vec<String>>,
+    /// By the name of the partition. A partition that is not among `all` may be invalid.
+    by_name: HashMap<String, Result<T>>,
+}
+
+impl<T> Default for ReadPartitions<T> {
+    fn default() -> Self {
+        Self { all: None, by_name: HashMap::new() }
     }
 }
 
-/// Returns the names of the partitions in the metadata table, sorted by path.
-fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
-    let Some(names) = lists.remove(ALL_PARTITIONS) else {
-        return Err(Error::invalid_table("invalid metadata table: its list of partitions is missing"));
-    };
-    let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
-    names.sort_unstable_by(|one, other| path_of(one).cmp(path_of(other)));
-    Ok(names)
+impl<T> ReadPartitions<T> {
+    fn add(&mut self, key: &str, entries: &Entries<'_>, each: EachPartition<'_, T>) -> Result<()> {
+        let is_known = if key == ALL_PARTITIONS {
+            self.all.replace(entries.iter().map(|(name, _)| (*name).to_owned()).collect()).is_some()
+        } else {
+            let checked = check_registered(entries).map_err(|error| error.in_file(path_of(key)));
+            let found = checked.map(|()| each(PartitionFiles::new(path_of(key), entries.iter().copied())));
+            self.by_name.insert(key.to_owned(), found).is_some()
+        };
+        if is_known { Err(read_twice(key)) } else { Ok(()) }
+    }
+
+    /// Returns the names of all partitions, sorted by path.
+    fn names(&mut self) -> Result<Vec<String>> {
+        let Some(mut names) = self.all.take() else {
+            return Err(Error::invalid_table("invalid metadata table: its list of partitions is missing"));
+        };
+        names.sort_unstable_by(|one, other| path_of(one).cmp(path_of(other)));
+        Ok(names)
+    }
+
+    /// Returns what was made of these partitions, or of all, in their order.
+    fn sorted(mut self, partitions: Option<Vec<String>>, each: EachPartition<'_, T>) -> Result<PartitionListing<T>> {
+        let partitions = partitions.map_or_else(|| self.names(), Ok)?;
+        let files = partitions.iter().map(|name| {
+            // As Hudi: a partition without a record has no files (`fetchAllFilesInPartition`).
+            self.by_name.remove(name).unwrap_or_else(|| Ok(each(PartitionFiles::new(path_of(name), []))))
+        });
+        Ok(PartitionListing { files: files.collect::<Result<_>>()?, left_out: 0 })
+    }
 }
 
-fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<PartitionListing> {
-    let files = partitions.into_iter().map(|name| {
-        // As Hudi: a partition without a record has no files (`fetchAllFilesInPartition`).
-        let names = lists.remove(&name).unwrap_or_default();
-        check_registered(&names).map_err(|error| error.in_file(path_of(&name)))?;
-        Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
-    });
-    Ok(PartitionListing { files: files.collect::<Result<_>>()?, left_out })
+fn read_twice(key: &str) -> Error {
+    Error::invalid_table(format!("invalid metadata table: two records have the key {key:?}"))
 }
 
 /// Makes sure that no registered file is passed over because its name is not understood.
-fn check_registered(names: &Names) -> Result<()> {
-    match names.iter().find(|(name, _)| is_registered(name) && BaseFileName::parse(name).is_none()) {
+fn check_registered(entries: &Entries<'_>) -> Result<()> {
+    match entries.iter().find(|(name, _)| is_registered(name) && BaseFileName::parse(name).is_none()) {
         None => Ok(()),
         Some((name, _)) => Err(Error::unsupported(format!(
             "invalid name {name:?} of a file that another tool has registered: it needs an instant, and a file in the partition"
@@ -140,11 +187,24 @@ fn check_registered(names: &Names) -> Result<()> {
     }
 }
 
+/// Returns the names of the files of partitions.
+fn names_of(batches: &[RecordBatch]) -> Result<HashMap<String, Vec<String>>> {
+    let mut names = HashMap::new();
+    for batch in batches {
+        live_entries(batch, &mut |key, entries| {
+            let of_partition = entries.into_iter().map(|(name, _)| name.to_owned()).collect();
+            names.insert(key.to_owned(), of_partition).map_or(Ok(()), |_: Vec<String>| Err(read_twice(key)))
+        })?;
+    }
+    Ok(names)
+}
+
 fn path_of(name: &str) -> &str {
     if name == ROOT { "" } else { name }
 }
 
-fn live_entries(batch: &RecordBatch, lists: &mut HashMap<String, Names>) -> Result<()> {
+/// Calls `each` with the key of each record and its entries that are not deleted.
+fn live_entries(batch: &RecordBatch, each: &mut dyn for<'a> FnMut(&'a str, Entries<'a>) -> Result<()>) -> Result<()> {
     let misfit = || Error::invalid_table("invalid metadata table: a record has no files with sizes");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let maps = batch.column_by_name(ENTRIES).and_then(|maps| maps.as_map_opt()).ok_or_else(misfit)?;
@@ -156,16 +216,14 @@ fn live_entries(batch: &RecordBatch, lists: &mut HashMap<String, Names>) -> Resu
         let sizes = infos.column_by_name("size").and_then(|sizes| sizes.as_primitive_opt::<Int64Type>());
         let deleted = infos.column_by_name("isDeleted").and_then(|deleted| deleted.as_boolean_opt());
         let (sizes, deleted) = sizes.zip(deleted).ok_or_else(misfit)?;
-        let mut live = Names::new();
+        let mut live = Entries::new();
         for ((name, size), deleted) in names.iter().zip(sizes).zip(deleted) {
             let (Some(name), Some(size), Some(deleted)) = (name, size, deleted) else { return Err(misfit()) };
             if !deleted {
-                live.push((name.to_owned(), u64::try_from(size).map_err(|_| misfit())?));
+                live.push((name, u64::try_from(size).map_err(|_| misfit())?));
             }
         }
-        if lists.insert(key.to_owned(), live).is_some() {
-            return Err(Error::invalid_table(format!("invalid metadata table: two records have the key {key:?}")));
-        }
+        each(key, live)?;
     }
     Ok(())
 }
@@ -174,35 +232,57 @@ fn live_entries(batch: &RecordBatch, lists: &mut HashMap<String, Names>) -> Resu
 mod tests {
     use super::*;
 
-    fn lists(of: &[(&str, &[(&str, u64)])]) -> HashMap<String, Names> {
-        let names = |names: &[(&str, u64)]| names.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
-        of.iter().map(|(key, entries)| ((*key).to_owned(), names(entries))).collect()
+    /// Reads records, given by their keys and entries.
+    fn read(records: &[(&str, &[(&str, u64)])]) -> Result<ReadPartitions<PartitionFiles>> {
+        let mut read = ReadPartitions::default();
+        for (key, entries) in records {
+            read.add(key, &entries.to_vec(), &mut |files| files)?;
+        }
+        Ok(read)
+    }
+
+    fn sorted(records: &[(&str, &[(&str, u64)])], partitions: Option<&[&str]>) -> Result<Vec<PartitionFiles>> {
+        let partitions = partitions.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        read(records)?.sorted(partitions, &mut |files| files).map(|listing| listing.files)
     }
 
     const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";
 
     #[test]
     fn partitions_have_their_files_by_path() {
-        let mut lists = lists(&[
+        let records: [(&str, &[(&str, u64)]); 4] = [
+            (".", &[]),
             (ALL_PARTITIONS, &[("b", 0), (".", 0), ("a/1", 0)]),
             ("a/1", &[(BASE, 7), ("_SUCCESS", 0)]),
             ("b", &[]),
-            (".", &[]),
-        ]);
-        let partitions = partitions(&mut lists).unwrap();
-        assert_eq!(partitions, [".", "a/1", "b"]);
-        let found = listed(partitions, lists, 3).unwrap();
-        let paths: Vec<&str> = found.files.iter().map(|files| files.partition.as_str()).collect();
-        assert_eq!((paths, found.left_out), (vec!["", "a/1", "b"], 3));
-        assert_eq!((found.files[1].base_files[0].len, found.files[1].log_files.len()), (7, 0));
+        ];
+        assert_eq!(read(&records).unwrap().names().unwrap(), [".", "a/1", "b"]);
+        let found = sorted(&records, None).unwrap();
+        let paths: Vec<&str> = found.iter().map(|files| files.partition.as_str()).collect();
+        assert_eq!(paths, ["", "a/1", "b"]);
+        assert_eq!((found[1].base_files[0].len, found[1].log_files.len()), (7, 0));
     }
 
     #[test]
     fn a_partition_without_a_record_is_empty_and_a_missing_list_of_partitions_is_an_error() {
-        assert!(partitions(&mut lists(&[("a", &[])])).is_err());
-        let found = listed(vec!["a".into(), "b".into()], lists(&[("b", &[(BASE, 7)])]), 0).unwrap();
+        assert!(sorted(&[("a", &[])], None).is_err());
+        let found = sorted(&[("b", &[(BASE, 7)])], Some(&["a", "b"])).unwrap();
         let sizes: Vec<(&str, usize)> =
-            found.files.iter().map(|files| (files.partition.as_str(), files.base_files.len())).collect();
+            found.iter().map(|files| (files.partition.as_str(), files.base_files.len())).collect();
         assert_eq!(sizes, [("a", 0), ("b", 1)]);
+    }
+
+    #[test]
+    fn two_records_of_a_key_are_an_error() {
+        assert!(read(&[("a", &[]), ("a", &[])]).is_err());
+        assert!(read(&[(ALL_PARTITIONS, &[]), (ALL_PARTITIONS, &[])]).is_err());
+    }
+
+    #[test]
+    fn a_partition_that_is_not_of_the_table_may_be_invalid() {
+        let records: [(&str, &[(&str, u64)]); 2] =
+            [(ALL_PARTITIONS, &[("a", 0)]), ("b", &[("a.parquet_x_hudiext", 1)])];
+        assert_eq!(sorted(&records, None).unwrap().len(), 1);
+        assert!(sorted(&records, Some(&["b"])).is_err());
     }
 }

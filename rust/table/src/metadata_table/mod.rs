@@ -29,7 +29,7 @@ mod record_index;
 
 pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use complete::{check_complete, has_write};
-pub use files::{ALL_PARTITIONS, FILES, PartitionListing};
+pub use files::{ALL_PARTITIONS, ChoosePartitions, EachPartition, FILES, PartitionListing};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;

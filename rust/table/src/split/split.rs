@@ -196,3 +196,15 @@ impl Split {
         bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The driver holds those of all slices of a table.
+    #[test]
+    fn splits_and_slices_are_small() {
+        assert!(size_of::<Split>() <= 56, "{}", size_of::<Split>());
+        assert!(size_of::<FileSlice>() <= 200, "{}", size_of::<FileSlice>());
+    }
+}

@@ -8,7 +8,7 @@ use super::metadata;
 use super::partition_filter::PartitionFilter;
 use super::registered_files::check_listed;
 use crate::file_group::{PartitionFiles, StorageListing, list_where};
-use crate::metadata_table::{FILES, MetadataTable, PartitionListing};
+use crate::metadata_table::{ChoosePartitions, EachPartition, FILES, MetadataTable, PartitionListing};
 use crate::timeline::Timeline;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{ReadOptions, TableConfig};
@@ -51,27 +51,36 @@ impl<'a> Lister<'a> {
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
-    /// Returns the files of the selected partitions, and the source of the listing.
+    /// Returns what `each` makes of the files of the selected partitions, and the source of the listing. If the
+    /// metadata table cannot be used, `each` may have been called with some of its partitions.
     ///
     /// # Errors
     /// Errors of listing storage, if storage is listed.
-    pub(in crate::plan) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(PartitionListing, ListingSource)> {
+    pub(in crate::plan) fn list<T: Send>(
+        &self,
+        wanted: Option<&PartitionFilter>,
+        each: EachPartition<'_, T>,
+    ) -> Result<(PartitionListing<T>, ListingSource)> {
         let listing = if !self.has(FILES) {
             ListingSource::Storage
         } else if !self.options.metadata {
             ListingSource::MetadataTableOff
         } else {
             let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
-            let list = |metadata: &MetadataTable| metadata.list(choose.as_ref().map(|choose| choose as _));
-            match self.metadata_table().and_then(|metadata| list(metadata).map_err(Arc::new)) {
+            let choose: Option<ChoosePartitions<'_>> = choose.as_ref().map(|choose| choose as _);
+            match self.metadata_table().and_then(|table| table.list_each(choose, each).map_err(Arc::new)) {
                 Ok(listed) => return Ok((listed, ListingSource::MetadataTable)),
                 Err(error) => ListingSource::MetadataTableFailed(error),
             }
         };
-        Ok((self.list_storage(wanted)?, listing))
+        Ok((self.list_storage(wanted, each)?, listing))
     }
 
-    fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<PartitionListing> {
+    fn list_storage<T>(
+        &self,
+        wanted: Option<&PartitionFilter>,
+        each: EachPartition<'_, T>,
+    ) -> Result<PartitionListing<T>> {
         let left_out = AtomicUsize::new(0);
         let StorageListing { partitions: listed, unknown } = list_where(self.storage.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
@@ -84,8 +93,8 @@ impl<'a> Lister<'a> {
         let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         let all = listed.len();
-        let files: Vec<PartitionFiles> =
-            listed.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(files, _)| files).collect();
+        let kept = listed.into_iter().zip(kept).filter(|(_, kept)| *kept);
+        let files: Vec<T> = kept.map(|(files, _)| each(files)).collect();
         left_out += all - files.len();
         Ok(PartitionListing { files, left_out })
     }

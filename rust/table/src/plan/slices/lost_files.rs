@@ -8,18 +8,18 @@
 //! | any | of cleans since the table was opened, and of pending ones: they may be there still |
 //! | of an instant | also those of later cleans that are not there: a clean that keeps versions has no instant that it retained |
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::partition_filter::PartitionFilter;
 use crate::file_group::{FileSlice, PartitionFiles};
 use crate::plan::open_table::OpenTable;
 use crate::timeline::{RemovedFiles, Timeline, TimelineRange};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 
-/// The files that were put back into a listing.
+/// The deleted files that are put back into a listing.
 pub(in crate::plan) struct LostFiles<'a> {
+    timeline: &'a Timeline,
     /// Those of cleans since the table was opened.
     since: RemovedFiles,
     /// Those of earlier cleans.
@@ -27,34 +27,60 @@ pub(in crate::plan) struct LostFiles<'a> {
     as_of: Option<&'a RequestedTime>,
 }
 
+impl LostFiles<'_> {
+    /// Puts the deleted files of a partition back into its listing. Returns the names of those of earlier cleans that
+    /// are listed: a clean may fail to delete some of its files.
+    pub(in crate::plan) fn put_back(&self, files: &mut PartitionFiles) -> Vec<String> {
+        let mut there = Vec::new();
+        if let (Some(before), Some(as_of)) = (self.before.0.get(&files.partition), self.as_of) {
+            there.extend(files.names().filter(|name| before.contains_key(*name)).map(str::to_owned));
+            let is_visible = |instant: &RequestedTime| instant <= as_of && self.timeline.is_completed(instant);
+            files.add_deleted(before.keys().map(String::as_str), is_visible);
+        }
+        if let Some(since) = self.since.0.get(&files.partition) {
+            files.add_missing(since.keys().map(String::as_str));
+        }
+        there
+    }
+
+    /// Forgets files of earlier cleans that are there.
+    pub(in crate::plan) fn forget(&mut self, partition: &str, there: &[String]) {
+        if let Some(names) = self.before.0.get_mut(partition).filter(|_| !there.is_empty()) {
+            names.retain(|name, _| !there.contains(name));
+        }
+    }
+
+    /// Returns the partitions with such files.
+    pub(in crate::plan) fn partitions(&self) -> impl Iterator<Item = &String> {
+        self.before.0.keys().chain(self.since.0.keys())
+    }
+}
+
 impl OpenTable {
-    /// Adds deleted files to a listing.
+    /// Returns the files that cleans have deleted, or are about to delete, as far as the timeline of the table has
+    /// these cleans.
+    ///
+    /// # Errors
+    /// Errors of reading cleans.
+    pub(in crate::plan) fn lost_files<'a>(&'a self, as_of: Option<&'a RequestedTime>) -> Result<LostFiles<'a>> {
+        let timeline = &self.timeline;
+        let in_table = |error: Error| error.in_file(&self.uri);
+        let since = timeline.files_of_pending_cleans().map_err(in_table)?;
+        let before = as_of.map_or_else(|| Ok(RemovedFiles::default()), |as_of| timeline.files_of_cleans_after(as_of));
+        Ok(LostFiles { timeline, since, before: before.map_err(in_table)?, as_of })
+    }
+
+    /// Adds the files of cleans that have begun in the meantime. Returns the partitions that have other deleted files
+    /// than before, which have to be listed again.
     ///
     /// # Errors
     /// Those of [`Timeline::removed_since`].
-    pub(in crate::plan) fn add_lost_files<'a>(
-        &self,
-        listed: &mut Vec<PartitionFiles>,
-        as_of: Option<&'a RequestedTime>,
-        wanted: Option<&PartitionFilter>,
-    ) -> Result<LostFiles<'a>> {
+    pub(in crate::plan) fn lost_since(&self, lost: &mut LostFiles<'_>) -> Result<BTreeSet<String>> {
         let now = Timeline::load(&self.storage, &self.config)?;
         let since = self.timeline.removed_since(&now).map_err(|error| error.in_file(&self.uri))?;
-        let mut before = RemovedFiles::default();
-        if let Some(as_of) = as_of {
-            before = self.timeline.files_of_cleans_after(as_of).map_err(|error| error.in_file(&self.uri))?;
-            for files in listed.iter() {
-                if let Some(names) = before.0.get_mut(&files.partition) {
-                    // A clean may fail to delete some of its files.
-                    let there: BTreeSet<&str> = files.names().collect();
-                    names.retain(|name, _| !there.contains(name.as_str()));
-                }
-            }
-            let is_visible = |instant: &RequestedTime| instant <= as_of && self.timeline.is_completed(instant);
-            put_back(listed, &before, wanted, |files, names| files.add_deleted(names, is_visible))?;
-        }
-        put_back(listed, &since, wanted, |files, names| files.add_missing(names))?;
-        Ok(LostFiles { since, before, as_of })
+        let known = std::mem::replace(&mut lost.since, since);
+        let partitions = known.0.keys().chain(lost.since.0.keys());
+        Ok(partitions.filter(|partition| known.0.get(*partition) != lost.since.0.get(*partition)).cloned().collect())
     }
 
     /// Fails if one of the slices has lost a file.
@@ -114,30 +140,4 @@ fn lost_file<'a>(slice: &'a FileSlice, removed: &'a RemovedFiles) -> Option<(&'a
     let names = slice.base_file.iter().map(|base| (base.name(), &base.path));
     let mut names = names.chain(slice.log_files.iter().map(|log| (log.name(), &log.path)));
     names.find_map(|(name, path)| Some((path.as_str(), removed.by(&slice.partition, name)?)))
-}
-
-/// Adds files to the partitions of a listing that are asked for.
-fn put_back(
-    listed: &mut Vec<PartitionFiles>,
-    removed: &RemovedFiles,
-    wanted: Option<&PartitionFilter>,
-    add: impl Fn(&mut PartitionFiles, Vec<&str>),
-) -> Result<()> {
-    let partitions: Vec<&str> = removed.0.keys().map(String::as_str).collect();
-    let matching = wanted.map_or_else(|| Ok(vec![true; partitions.len()]), |wanted| wanted.may_match(&partitions))?;
-    let places: HashMap<String, usize> = match removed.0.is_empty() {
-        true => HashMap::new(),
-        false => listed.iter().enumerate().map(|(at, files)| (files.partition.clone(), at)).collect(),
-    };
-    for ((partition, names), _) in removed.0.iter().zip(matching).filter(|(_, matches)| *matches) {
-        let names = names.keys().map(String::as_str).collect();
-        if let Some(files) = places.get(partition).and_then(|at| listed.get_mut(*at)) {
-            add(files, names);
-        } else {
-            let mut files = PartitionFiles::new(partition, []);
-            add(&mut files, names);
-            listed.push(files);
-        }
-    }
-    Ok(())
 }

@@ -1,11 +1,13 @@
 //! The file slices of a query: those of a view over listed partitions, pruned by partition paths and record keys.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Schema};
 
-use super::file_slices::{PartitionCounts, SelectedSlices};
+use super::file_slices::SelectedSlices;
 use super::lister::Lister;
+use super::lost_files::LostFiles;
 use super::partition_filter::PartitionFilter;
 use crate::bootstrap;
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
@@ -16,6 +18,13 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::filter::{Filter, KeyFilter};
 use mortice_merge::config::TimelineLayout;
+
+/// The slices of a listed partition.
+struct ListedSlices {
+    slices: Vec<Arc<FileSlice>>,
+    /// The files of cleans that are there.
+    there: Vec<String>,
+}
 
 impl OpenTable {
     /// Returns the slices that a view selects in each selected partition, and the valid instants.
@@ -34,16 +43,48 @@ impl OpenTable {
             self.kept_slices(&mut found, &view, choose, kept, wanted)?;
             return Ok(found);
         }
-        let (mut listed, listing) = self.lister().list(wanted)?;
-        let lost = self.add_lost_files(&mut listed.files, as_of, wanted)?;
-        for files in &listed.files {
-            found.slices.extend(choose(&view, files)?.into_iter().map(Arc::new));
+        let choose = |files: &PartitionFiles| choose(&view, files);
+        self.listed_slices(&mut found, self.lost_files(as_of)?, &choose, wanted)?;
+        Ok(found)
+    }
+
+    /// Adds the slices of the listed partitions. Slices are chosen while partitions are listed: the files of all of
+    /// them take more memory than their slices.
+    fn listed_slices(
+        &self,
+        found: &mut SelectedSlices,
+        mut lost: LostFiles<'_>,
+        choose: &(dyn Fn(&PartitionFiles) -> Result<Vec<FileSlice>> + Sync),
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<()> {
+        let of_partition = |lost: &LostFiles<'_>, mut files: PartitionFiles| {
+            let there = lost.put_back(&mut files);
+            let listed = choose(&files).map(|chosen| ListedSlices { slices: shared(chosen), there });
+            (files.partition, listed)
+        };
+        let (listed, listing) = self.lister().list(wanted, &mut |files| of_partition(&lost, files))?;
+        (found.listing, found.partitions.pruned) = (listing, listed.left_out);
+        let mut partitions: BTreeMap<String, Result<ListedSlices>> = listed.files.into_iter().collect();
+        // Of the files of a clean that has begun in the meantime, the listing may have some.
+        loop {
+            let changed = selected(self.lost_since(&mut lost)?, wanted)?;
+            if changed.is_empty() {
+                break;
+            }
+            let (listed, _) = self.listed_partitions(Some(&changed))?;
+            partitions.extend(listed.into_iter().map(|files| of_partition(&lost, files)));
+        }
+        let is_missing = |partition: &String| !partitions.contains_key(partition);
+        let missing = selected(lost.partitions().filter(|partition| is_missing(partition)).cloned().collect(), wanted)?;
+        partitions.extend(missing.iter().map(|partition| of_partition(&lost, PartitionFiles::new(partition, []))));
+        found.partitions.read = partitions.len();
+        for (partition, listed) in partitions {
+            let ListedSlices { slices, there } = listed?;
+            lost.forget(&partition, &there);
+            found.slices.extend(slices);
         }
         self.check_there(&mut found.slices, &lost)?;
-        self.attach_sources(found.slices.iter_mut().map(Arc::make_mut))?;
-        found.partitions = PartitionCounts { read: listed.files.len(), pruned: listed.left_out };
-        found.listing = listing;
-        Ok(found)
+        self.attach_sources(found.slices.iter_mut().map(Arc::make_mut))
     }
 
     /// Returns the slices of the files that a savepoint keeps. No files are listed.
@@ -171,4 +212,19 @@ impl OpenTable {
         let is_exact = matches!(field.data_type(), DataType::Utf8 | DataType::Int32 | DataType::Int64);
         is_exact.then(|| field.name().clone())
     }
+}
+
+/// Returns the slices as those that are shared.
+fn shared(slices: Vec<FileSlice>) -> Vec<Arc<FileSlice>> {
+    // `collect` would reuse the allocation, which is many times larger.
+    let mut shared = Vec::with_capacity(slices.len());
+    shared.extend(slices.into_iter().map(Arc::new));
+    shared
+}
+
+/// Returns the partitions that the filter selects.
+fn selected(partitions: BTreeSet<String>, wanted: Option<&PartitionFilter>) -> Result<BTreeSet<String>> {
+    let Some(wanted) = wanted else { return Ok(partitions) };
+    let matching = wanted.may_match(&partitions.iter().map(String::as_str).collect::<Vec<_>>())?;
+    Ok(partitions.into_iter().zip(matching).filter(|(_, matches)| *matches).map(|(partition, _)| partition).collect())
 }

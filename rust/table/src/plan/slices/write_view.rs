@@ -115,12 +115,14 @@ impl OpenTable {
     }
 
     /// The files of partitions, or of all; and if the metadata table was asked, the partitions within or around those.
-    fn listed_partitions(
+    pub(super) fn listed_partitions(
         &self,
         partitions: Option<&BTreeSet<String>>,
     ) -> Result<(Vec<PartitionFiles>, BTreeSet<String>)> {
         let lister = self.lister();
-        let Some(partitions) = partitions else { return Ok((lister.list(None)?.0.files, BTreeSet::new())) };
+        let Some(partitions) = partitions else {
+            return Ok((lister.list(None, &mut |files| files)?.0.files, BTreeSet::new()));
+        };
         if lister.has(FILES) && self.options.metadata {
             let known = RefCell::new(BTreeSet::new());
             let choose = |paths: &[&str]| {
