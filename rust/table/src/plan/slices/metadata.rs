@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::file_slices::SelectedSlices;
-use crate::file_group::{FileSystemView, files_of};
+use crate::file_group::{FileSlice, FileSystemView, files_of};
 use crate::metadata_table::{
     EachBatch, FILES, KEY, MetadataRows, MetadataTable, SelectedRows, check_log_files, pending, shard,
 };
@@ -28,6 +28,9 @@ use mortice_storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 
 /// The folder of the metadata table, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
+/// The most rows of a batch of listings. Each row lists a partition, which may have thousands of files: the listings of
+/// 8,192 partitions of 100 files are 110 MB.
+const LISTINGS: usize = 256;
 const GONE: &str = "the metadata table is gone, and the table's properties still name its partitions; the next write of mortice \
                     builds it again, as do Table.build_metadata(rebuild=True) and `mortice metadata build --rebuild`";
 
@@ -134,7 +137,11 @@ impl MetadataRows for MetadataTableRows {
     }
 
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
-        self.read(columns, keys, || self.slices(partition))
+        let scan = match keys {
+            Some(keys) => self.plan_of_keys(partition, columns, keys, |slices| slices),
+            None => self.plan(partition, columns, |slices| slices),
+        }?;
+        self.read(&scan)
     }
 
     fn for_each_batch(
@@ -145,42 +152,27 @@ impl MetadataRows for MetadataTableRows {
         each: EachBatch<'_>,
     ) -> Result<()> {
         let scan = match rows {
-            SelectedRows::Part(part) => self.plan(columns, || {
-                let selected = self.slices(partition)?;
-                Ok(SelectedSlices { slices: part.selected(selected.slices), ..selected })
-            }),
-            SelectedRows::Keys(keys) => self.plan_of_keys(columns, keys, || self.slices(partition)),
+            SelectedRows::Part(part) => self.plan(partition, columns, |slices| part.selected(slices)),
+            SelectedRows::Keys(keys) => self.plan_of_keys(partition, columns, keys, |slices| slices),
         }?;
         self.map_splits(&scan, |mut reader| reader.try_for_each(|batch| each(&batch?))).map(drop)
     }
 
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
-        self.read(columns, Some(keys), || {
-            let mut selected = self.slices(partition)?;
-            selected.slices.retain(|slice| slice.base_file.is_some());
-            selected.slices.iter_mut().for_each(|slice| Arc::make_mut(slice).log_files.clear());
-            Ok(selected)
-        })
+        let scan = self.plan_of_keys(partition, columns, keys, |mut slices| {
+            slices.retain(|slice| slice.base_file.is_some());
+            slices.iter_mut().for_each(|slice| Arc::make_mut(slice).log_files.clear());
+            slices
+        })?;
+        self.read(&scan)
     }
 }
 
-impl MetadataTableRows {
-    /// Reads the rows of slices; if keys are given, only those of the keys.
-    fn read(
-        &self,
-        columns: &[&str],
-        keys: Option<&BTreeSet<String>>,
-        slices: impl FnOnce() -> Result<SelectedSlices>,
-    ) -> Result<Vec<RecordBatch>> {
-        let scan = match keys {
-            Some(keys) => self.plan_of_keys(columns, keys, slices),
-            None => self.plan(columns, slices),
-        }?;
-        let batches = self.map_splits(&scan, |reader| reader.collect::<Result<Vec<_>>>())?;
-        Ok(batches.into_iter().flatten().collect())
-    }
+/// The slices of a partition that are read.
+type Slices = Vec<Arc<FileSlice>>;
 
-    fn plan(&self, columns: &[&str], slices: impl FnOnce() -> Result<SelectedSlices>) -> Result<Scan> {
+impl MetadataTableRows {
+    fn plan(&self, partition: &str, columns: &[&str], select: impl FnOnce(Slices) -> Slices) -> Result<Scan> {
         let columns = Some(columns.iter().map(|name| (*name).to_owned()).collect());
         let request = ScanRequest {
             name: "metadata",
@@ -190,17 +182,34 @@ impl MetadataTableRows {
             path_columns: PathColumns::default(),
             uses_record_index: false,
         };
-        self.table.scan(request, |_| slices())
+        let mut scan = self.table.scan(request, |_| {
+            let found = self.slices(partition)?;
+            Ok(SelectedSlices { slices: select(found.slices), ..found })
+        })?;
+        if partition == FILES {
+            let mut query = Query::clone(&scan.query);
+            query.options.batch_rows = query.options.batch_rows.min(LISTINGS);
+            scan.query = Arc::new(query);
+            scan.splits.iter_mut().for_each(|split| split.query = Arc::clone(&scan.query));
+        }
+        Ok(scan)
     }
 
+    /// Plans to read only the rows of these keys.
     fn plan_of_keys(
         &self,
+        partition: &str,
         columns: &[&str],
         keys: &BTreeSet<String>,
-        slices: impl FnOnce() -> Result<SelectedSlices>,
+        select: impl FnOnce(Slices) -> Slices,
     ) -> Result<Scan> {
-        let scan = self.plan(columns, slices)?;
+        let scan = self.plan(partition, columns, select)?;
         Ok(Scan { splits: splits_of_keys(scan.splits, keys)?, ..scan })
+    }
+
+    fn read(&self, scan: &Scan) -> Result<Vec<RecordBatch>> {
+        let batches = self.map_splits(scan, |reader| reader.collect::<Result<Vec<_>>>())?;
+        Ok(batches.into_iter().flatten().collect())
     }
 
     /// Reads the splits of a scan, several at the same time.
