@@ -1,17 +1,16 @@
 //! `QueryPlan`: a query that is not planned yet; `Scan`: a planned query.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use mortice::{QueryPlan as CoreQueryPlan, Scan as CoreScan};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::arrow::ArrowSchema;
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
-use crate::split::{SharedQuery, Split, wrapped};
+use crate::split::{KnownQueries, SharedQuery, Split, wrapped};
 use crate::stream::Stream;
 
 /// A query that is not planned yet.
@@ -34,7 +33,7 @@ impl QueryPlan {
 pub(crate) struct Scan {
     scan: CoreScan,
     /// The Python objects of the queries of its splits, by address: the same for every call of `splits`.
-    queries: Mutex<HashMap<usize, Py<SharedQuery>>>,
+    queries: Mutex<KnownQueries>,
 }
 
 impl Scan {
@@ -73,11 +72,9 @@ impl Scan {
     }
 
     #[pyo3(signature = (max_split_bytes=None))]
-    fn splits(&self, py: Python<'_>, max_split_bytes: Option<u64>) -> PyResult<Vec<Split>> {
-        let splits = match max_split_bytes {
-            Some(most) => self.scan.splits_within(most),
-            None => self.scan.splits().to_vec(),
-        };
+    fn splits<'py>(&self, py: Python<'py>, max_split_bytes: Option<u64>) -> PyResult<Bound<'py, PyList>> {
+        let divided = max_split_bytes.map(|most| self.scan.splits_within(most));
+        let splits = divided.as_deref().unwrap_or(self.scan.splits());
         // Creating objects may run the garbage collector, which may let another thread run: that one waits without the
         // GIL.
         let mut queries = self.queries.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);

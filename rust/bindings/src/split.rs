@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mortice::{MergerHandle, Query, Split as CoreSplit};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
@@ -127,14 +127,18 @@ impl Split {
     }
 }
 
-/// Returns the Python objects of splits. Those of one query share one [`SharedQuery`].
-pub(crate) fn wrapped(
-    py: Python<'_>,
-    splits: Vec<CoreSplit>,
-    known: &mut HashMap<usize, Py<SharedQuery>>,
-) -> PyResult<Vec<Split>> {
-    let wrap = |split: CoreSplit| {
-        // The shared object keeps the query alive, so that its address stays unique.
+/// The Python objects of queries, by address. Each keeps its query alive, so that its address stays unique.
+pub(crate) type KnownQueries = HashMap<usize, Py<SharedQuery>>;
+
+/// Returns the Python objects of splits, which share their file slices with these. Those of one query share one
+/// [`SharedQuery`].
+pub(crate) fn wrapped<'py>(
+    py: Python<'py>,
+    splits: &[CoreSplit],
+    known: &mut KnownQueries,
+) -> PyResult<Bound<'py, PyList>> {
+    let objects = PyList::empty(py);
+    for split in splits {
         let address = Arc::as_ptr(&split.query).addr();
         let query = match known.get(&address) {
             Some(query) => query.clone_ref(py),
@@ -145,7 +149,7 @@ pub(crate) fn wrapped(
                 query
             }
         };
-        Ok(Split { split, query })
-    };
-    splits.into_iter().map(wrap).collect()
+        objects.append(Split { split: split.clone(), query })?;
+    }
+    Ok(objects)
 }
