@@ -21,7 +21,16 @@ from mortice.other_names import answering
 if TYPE_CHECKING:
     from mortice.mergers import Merging
 
-__all__ = ["SharedQuery", "Split", "deserialize_splits", "pickled", "reader", "record_batches", "serialize_splits"]
+__all__ = [
+    "NumberedQueries",
+    "SharedQuery",
+    "Split",
+    "deserialize_splits",
+    "pickled",
+    "reader",
+    "record_batches",
+    "serialize_splits",
+]
 
 _WITH_FUNCTIONS = b"functions:"
 """The prefix of serialised splits and queries with user-defined functions; others are JSON."""
@@ -230,18 +239,37 @@ def _split_of(query: SharedQuery, data: bytes) -> Split:
     return query.split(data)
 
 
-def serialize_splits(splits: Iterable[Split]) -> tuple[list[bytes], list[bytes]]:
+class NumberedQueries:
+    """The queries of splits, numbered, to be sent once and apart from the splits.
+
+    Args:
+        splits: All splits that will be serialised.
+    """
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, splits: Iterable[Split]) -> None:
+        self._numbers: dict[SharedQuery, int] = {}
+        for split in splits:
+            self._numbers.setdefault(split.query, len(self._numbers))
+
+    def to_bytes(self) -> list[bytes]:
+        """Serialises each query."""
+        return [query.to_bytes() for query in self._numbers]
+
+    def serialize(self, split: Split) -> bytes:
+        """Serialises a split without its query, prefixed with the number of its query, for `deserialize_splits`."""
+        return self._numbers[split.query].to_bytes(_NUMBER_BYTES, "big") + split.to_bytes_without_query()
+
+
+def serialize_splits(splits: Sequence[Split]) -> tuple[list[bytes], list[bytes]]:
     """Returns the queries of the splits, each once, and each split without its query, prefixed with the number of its
     query.
 
     Splits may be sent separately, provided that all queries are sent along; see `deserialize_splits`.
     """
-    numbers: dict[SharedQuery, int] = {}
-    rests = []
-    for split in splits:
-        number = numbers.setdefault(split.query, len(numbers))
-        rests.append(number.to_bytes(_NUMBER_BYTES, "big") + split.to_bytes_without_query())
-    return [query.to_bytes() for query in numbers], rests
+    queries = NumberedQueries(splits)
+    return queries.to_bytes(), [queries.serialize(split) for split in splits]
 
 
 def deserialize_splits(queries: Sequence[bytes], rests: Iterable[bytes]) -> Iterator[Split]:

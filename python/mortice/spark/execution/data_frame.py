@@ -9,7 +9,7 @@ would do it as well, but Spark warns of hints in plans without joins.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,7 +24,14 @@ from mortice.spark.execution.arrow_udf import (
     ReadNumbered,
 )
 from mortice.spark.execution.private import rows_of
-from mortice.spark.execution.tasks import MANY_CORES, PlannedScan, TaskOptions, serialize_tasks, tasks_of
+from mortice.spark.execution.tasks import (
+    MANY_CORES,
+    PlannedScan,
+    SerializedTasks,
+    TaskOptions,
+    serialize_tasks,
+    tasks_of,
+)
 from mortice.spark.schema import spark_arrow_schema, spark_schema
 from mortice.split import Split
 
@@ -35,6 +42,10 @@ if TYPE_CHECKING:
 
 __all__ = ["collected", "count_rows", "data_frame", "is_connect", "task_numbers"]
 
+_MOST_FUNCTION_BYTES = 16 * 1024 * 1024
+"""Splits that a function may contain. Spark keeps a function in memory as bytes, and sends all of it to each executor;
+splits in rows are sent to their tasks alone. Tables that are broadcast, with 1.25 MB of files by default, have far
+less."""
 _BYTES_IN_MEMORY = 8
 """The assumed ratio of rows in memory to compressed files; for the broadcast hint only."""
 _UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
@@ -62,8 +73,9 @@ def data_frame(
     tell = None if metrics is None else metrics.reporter(spark)
     queries, descriptors = serialize_tasks(tasks)
     is_small = _is_small(spark, scan)
-    if is_small or _has_numbers_alone(spark):
-        read = ReadNumbered(queries, descriptors, target, tell, worker=options.worker)
+    in_function = _in_function(spark, descriptors, is_small=is_small)
+    if in_function is not None:
+        read = ReadNumbered(queries, in_function, target, tell, worker=options.worker)
         frame = task_numbers(spark, len(descriptors)).mapInArrow(read, schema)
         # Spark Connect 3.5 has numbers alone; there the hint prevents the broadcast of a large table.
         frame = frame if is_small else frame.hint("merge")
@@ -82,7 +94,7 @@ def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | No
         return 0
     schema = spark_schema(COUNTS)
     if _has_numbers_alone(spark):
-        count = CountNumbered(queries, descriptors, COUNTS, worker=options.worker)
+        count = CountNumbered(queries, list(descriptors), COUNTS, worker=options.worker)
         frame = task_numbers(spark, len(descriptors)).mapInArrow(count, schema)
     else:
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
@@ -107,7 +119,7 @@ def collected(
     queries, descriptors = serialize_tasks(_tasks(spark, scan, TaskOptions()))
     if not descriptors:
         return []
-    frame = task_numbers(spark, len(descriptors)).mapInArrow(function(queries, descriptors), spark_schema(schema))
+    frame = task_numbers(spark, len(descriptors)).mapInArrow(function(queries, list(descriptors)), spark_schema(schema))
     rows: list[Any] = frame.collect()
     return rows
 
@@ -115,6 +127,17 @@ def collected(
 def _tasks(spark: SparkSession, scan: PlannedScan, options: TaskOptions) -> list[tuple[Split, ...]]:
     cores = MANY_CORES if is_connect(spark) else spark.sparkContext.defaultParallelism
     return tasks_of(scan, options.split_bytes, cores)
+
+
+def _in_function(spark: SparkSession, tasks: SerializedTasks, *, is_small: bool) -> list[list[bytes]] | None:
+    """Returns the splits of all tasks if they are sent in the function that reads them; None if each task is sent its
+    own in a row.
+
+    On Spark Connect 3.5 the function contains all splits of any table.
+    """
+    if _has_numbers_alone(spark):
+        return list(tasks)
+    return tasks.within(_MOST_FUNCTION_BYTES) if is_small else None
 
 
 def _has_numbers_alone(spark: SparkSession) -> bool:
@@ -127,7 +150,22 @@ def task_numbers(spark: SparkSession, tasks: int) -> DataFrame:
     return spark.range(0, tasks, 1, numPartitions=tasks)
 
 
-def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: bool) -> DataFrame:
+class DescriptorRows:
+    """The rows of tasks. PySpark asks an object with `__len__` for its length and iterates over it while it writes its
+    file for the JVM; it makes a list of any other."""
+
+    def __init__(self, tasks: SerializedTasks) -> None:
+        self._tasks = tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[tuple[list[bytearray]]]:
+        for task in self._tasks:
+            yield ([bytearray(descriptor) for descriptor in task],)
+
+
+def _described(spark: SparkSession, tasks: SerializedTasks, *, on_connect: bool) -> DataFrame:
     """Returns a DataFrame with one row and one partition for each task, whose size is unknown to Spark."""
     if on_connect:
         from mortice.spark.execution.described_tasks import described_tasks
@@ -135,8 +173,7 @@ def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: boo
         return described_tasks(spark, tasks)
     from pyspark.sql.types import ArrayType, BinaryType, StructType
 
-    fed = [([bytearray(descriptor) for descriptor in task],) for task in tasks]
-    rows = spark.sparkContext.parallelize(fed, len(fed))
+    rows = spark.sparkContext.parallelize(DescriptorRows(tasks), len(tasks))
     schema = StructType().add(DESCRIPTORS, ArrayType(BinaryType()))
     frame = rows_of(spark, rows, schema)
     return spark.createDataFrame(rows, schema, verifySchema=False) if frame is None else frame

@@ -39,8 +39,14 @@ def described_tasks(spark: SparkSession, tasks: Sequence[Sequence[bytes]]) -> Da
 
 
 def _encoded(tasks: Sequence[Sequence[bytes]]) -> str:
-    strings = [[descriptor.decode("latin-1") for descriptor in task] for task in tasks]
-    return base64.b64encode(zlib.compress(json.dumps(strings).encode("ascii"))).decode("ascii")
+    """Returns the option: compressed, since a plan of Spark Connect contains the splits of all tasks."""
+    compressor = zlib.compressobj()
+    compressed = bytearray(compressor.compress(b"["))
+    for number, task in enumerate(tasks):
+        text = json.dumps([descriptor.decode("latin-1") for descriptor in task])
+        compressed += compressor.compress(f"{',' if number else ''}{text}".encode("ascii"))
+    compressed += compressor.compress(b"]") + compressor.flush()
+    return base64.b64encode(compressed).decode("ascii")
 
 
 def _decoded(text: str) -> list[list[bytes]]:

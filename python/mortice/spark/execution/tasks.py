@@ -13,15 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Protocol
+from typing import Protocol, overload
 
 import pyarrow as pa
 
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.split import Split, serialize_splits
+from mortice.split import NumberedQueries, Split
 
-__all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "PlannedScan", "TaskOptions", "serialize_tasks", "tasks_of"]
+__all__ = [
+    "DEFAULT_SPLIT_BYTES",
+    "MANY_CORES",
+    "PlannedScan",
+    "SerializedTasks",
+    "TaskOptions",
+    "serialize_tasks",
+    "tasks_of",
+]
 
 DEFAULT_SPLIT_BYTES = 128 * 1024 * 1024
 """Maximum bytes that one task reads, as for Spark's own file sources."""
@@ -88,12 +95,52 @@ def tasks_of(
     return sorted(_packed(splits, work, most), key=lambda task: sum(map(work.bytes, task)), reverse=True)
 
 
-def serialize_tasks(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[list[bytes]]]:
+class SerializedTasks(Sequence[list[bytes]]):
+    """The splits of each task, serialised without their queries.
+
+    A task is serialised each time that it is read: a table has a million splits of some hundred bytes, and Spark sends
+    one task after the other.
+
+    Args:
+        tasks: The splits of each task.
+        queries: Their queries.
+    """
+
+    def __init__(self, tasks: Sequence[Sequence[Split]], queries: NumberedQueries) -> None:
+        self._tasks = tasks
+        self._queries = queries
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, number: int) -> list[bytes]: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> SerializedTasks: ...
+
+    def __getitem__(self, number: int | slice) -> list[bytes] | SerializedTasks:
+        """Returns the splits of a task; of a slice the tasks."""
+        if isinstance(number, slice):
+            return SerializedTasks(self._tasks[number], self._queries)
+        return [self._queries.serialize(split) for split in self._tasks[number]]
+
+    def within(self, most_bytes: int) -> list[list[bytes]] | None:
+        """Returns the splits of all tasks, or None if they have more bytes."""
+        tasks, size = [], 0
+        for task in self:
+            tasks.append(task)
+            size += sum(map(len, task))
+            if size > most_bytes:
+                return None
+        return tasks
+
+
+def serialize_tasks(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], SerializedTasks]:
     """Returns the queries of all splits, each once, and the splits of each task without them (see
     `serialize_splits`)."""
-    queries, rests = serialize_splits(split for task in tasks for split in task)
-    rest = iter(rests)
-    return queries, [list(islice(rest, len(task))) for task in tasks]
+    queries = NumberedQueries(split for task in tasks for split in task)
+    return queries.to_bytes(), SerializedTasks(tasks, queries)
 
 
 @dataclass(frozen=True)
