@@ -2,6 +2,7 @@
 with the prefix of a folder."""
 
 import json
+import pickle
 import shutil
 from urllib.parse import quote
 
@@ -91,7 +92,10 @@ def test_they_are_read(tmp_path, prefix, folders_in_names, has_meta_columns):
     assert table.snapshot(filters=[("id", "in", [1, 4])]).count() == 2
     assert ids(table.read_optimized(["id"])) == [1, 2, 3, 4]
     assert ids(table.snapshot(["id"], as_of=INSTANTS[0])) == [1, 2, 3]
-    assert [sorted(split.schema.names) for split in table.snapshot(["id"]).splits()] == [["id"], ["id"]]
+    splits = table.snapshot(["id"]).splits()
+    assert [sorted(split.schema.names) for split in splits] == [["id"], ["id"]]
+    sent = pickle.loads(pickle.dumps(splits))
+    assert sorted(number for split in sent for number in split.to_arrow()["id"].to_pylist()) == [1, 2, 3, 4]
     if has_meta_columns:
         rows = table.snapshot(["_hoodie_commit_time", "_hoodie_record_key"]).to_arrow().to_pylist()
         assert rows == [{"_hoodie_commit_time": None, "_hoodie_record_key": None}] * 4
