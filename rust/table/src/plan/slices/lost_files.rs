@@ -61,13 +61,13 @@ impl OpenTable {
     /// these cleans.
     ///
     /// # Errors
-    /// Errors of reading cleans.
+    /// Errors of reading the cleans after `as_of`.
     pub(in crate::plan) fn lost_files<'a>(&'a self, as_of: Option<&'a RequestedTime>) -> Result<LostFiles<'a>> {
         let timeline = &self.timeline;
-        let in_table = |error: Error| error.in_file(&self.uri);
-        let since = timeline.files_of_pending_cleans().map_err(in_table)?;
+        // Pending cleans may be gone since. `lost_since` reads those that are left.
+        let since = timeline.files_of_pending_cleans().unwrap_or_default();
         let before = as_of.map_or_else(|| Ok(RemovedFiles::default()), |as_of| timeline.files_of_cleans_after(as_of));
-        Ok(LostFiles { timeline, since, before: before.map_err(in_table)?, as_of })
+        Ok(LostFiles { timeline, since, before: before.map_err(|error| error.in_file(&self.uri))?, as_of })
     }
 
     /// Adds the files of cleans that have begun in the meantime. Returns the partitions that have other deleted files
