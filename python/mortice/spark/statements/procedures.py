@@ -1,4 +1,4 @@
-"""CALL: table services, by the names and arguments of Hudi's procedures."""
+"""CALL: table services, by the names and arguments of Hudi's procedures. Those that read rows run as tasks of Spark."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
+from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.targets import named_table
 from mortice.spark.statements.tokens import Cursor, tokens_of
+from mortice.spark.writing.cluster import cluster
+from mortice.spark.writing.compact import compact, log_compact
+from mortice.spark.writing.metadata_table import build_metadata
+from mortice.spark.writing.verify import verify
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -19,86 +24,114 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _Arguments = dict[str, Any]
-_Run = Callable[[Table, _Arguments, Mapping[str, Any]], Any]
 
 
-def _scheduled(method: str) -> _Run:
+@dataclasses.dataclass(frozen=True)
+class _Called:
+    """What a procedure is called for."""
+
+    spark: SparkSession
+    target: WriteTarget
+    options: Mapping[str, Any]
+    """Options of the service and of the storage, as they were given."""
+    given: _Arguments
+    """The other arguments. A procedure takes out those that it has."""
+
+    def table(self) -> Table:
+        """Returns the table, for a service that runs in the driver."""
+        return Table(self.target.uri, storage_options=self.target.storage_options(self.spark))
+
+    def taken(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Takes out the arguments of these names, and returns them by their new names."""
+        return {names[name]: self.given.pop(name) for name in list(self.given) if name in names}
+
+
+_Run = Callable[[_Called], Any]
+
+
+def _scheduled(service: Callable[..., Any]) -> _Run:
     """Returns the procedure of a service with the argument `op`: schedule, execute, or both."""
 
-    def run(table: Table, given: _Arguments, options: Mapping[str, Any]) -> Any:
-        op = str(given.pop("op", None) or given.pop("operation", None) or "scheduleandexecute").lower()
+    def run(called: _Called) -> Any:
+        op = called.given.pop("op", None) or called.given.pop("operation", None) or "scheduleandexecute"
         kinds = {"run": (False, True), "execute": (False, True), "schedule": (True, False)}
-        schedule, runs = kinds.get(op, (True, True))
-        if op not in (*kinds, "scheduleandexecute"):
+        schedule, runs = kinds.get(str(op).lower(), (True, True))
+        if str(op).lower() not in (*kinds, "scheduleandexecute"):
             raise InvalidArgumentError(f"op must be run, execute, schedule or scheduleAndExecute, got {op!r}")
-        return getattr(table, method)(options, schedule=schedule, run=runs)
+        return service(called.spark, called.target.uri, called.options, schedule=schedule, run=runs)
 
     return run
 
 
-def _clean(table: Table, given: _Arguments, options: Mapping[str, Any]) -> Any:
-    names = {
-        "retain_commits": "hoodie.clean.commits.retained",
-        "hours_retained": "hoodie.clean.hours.retained",
-        "file_versions_retained": "hoodie.clean.fileversions.retained",
-        "clean_policy": "hoodie.clean.policy",
-    }
-    return table.clean({**options, **{names[name]: given.pop(name) for name in list(given) if name in names}})
+def _build_metadata(called: _Called) -> Any:
+    return build_metadata(called.spark, called.target.uri, called.options)
 
 
-def _archive(table: Table, given: _Arguments, options: Mapping[str, Any]) -> Any:
-    names = {"min_commits": "hoodie.keep.min.commits", "max_commits": "hoodie.keep.max.commits"}
-    return table.archive({**options, **{names[name]: given.pop(name) for name in list(given) if name in names}})
+def _verify(called: _Called) -> Any:
+    asked = {"contents": True, "keys": False, **called.taken({name: name for name in _LEVELS})}
+    storage = {name: value for name, value in called.options.items() if is_of_storage(name)}
+    return verify(called.spark, called.target.uri, storage, **asked)
+
+
+def _with_options(method: str, arguments: Mapping[str, str] | None = None) -> _Run:
+    """Returns the procedure of a method that takes options, some of which are arguments of the procedure."""
+
+    def run(called: _Called) -> Any:
+        return getattr(called.table(), method)({**called.target.options, **called.taken(arguments or {})})
+
+    return run
 
 
 def _of_instant(method: str) -> _Run:
-    def run(table: Table, given: _Arguments, options: Mapping[str, Any]) -> Any:
+    def run(called: _Called) -> Any:
+        given = called.given
         instant = given.pop("instant_time", None) or given.pop("commit_time", None) or given.pop("instant", None)
         if instant is None:
             raise InvalidArgumentError("the argument instant_time is missing")
-        named = {name: given.pop(name) for name in list(given) if name in ("user", "comments")}
-        arguments = {{"comments": "comment"}.get(name, name): value for name, value in named.items()}
-        return getattr(table, method)(str(instant), options=options, **arguments)
+        named = called.taken({"user": "user", "comments": "comment"})
+        return getattr(called.table(), method)(str(instant), options=called.target.options, **named)
 
     return run
 
 
-def _plain(method: str) -> _Run:
-    return lambda table, _, options: getattr(table, method)(options)
-
-
-def _without_options(method: str) -> _Run:
-    return lambda table, _, __: getattr(table, method)()
-
-
-def _commits(table: Table, given: _Arguments, _: Mapping[str, Any]) -> Any:
-    limit = int(given.pop("limit", 10))
+def _commits(called: _Called) -> Any:
+    limit = int(called.given.pop("limit", 10))
     return [
         dataclasses.asdict(one) if dataclasses.is_dataclass(one) else {"instant": str(one)}
-        for one in list(reversed(list(table.timeline)))[:limit]
+        for one in list(reversed(list(called.table().timeline)))[:limit]
     ]
 
 
-def _properties(table: Table, _: _Arguments, __: Mapping[str, Any]) -> Any:
-    return [{"key": name, "value": value} for name, value in sorted(table.properties.items())]
+def _properties(called: _Called) -> Any:
+    return [{"key": name, "value": value} for name, value in sorted(called.table().properties.items())]
+
+
+_CLEAN = {
+    "retain_commits": "hoodie.clean.commits.retained",
+    "hours_retained": "hoodie.clean.hours.retained",
+    "file_versions_retained": "hoodie.clean.fileversions.retained",
+    "clean_policy": "hoodie.clean.policy",
+}
+_LEVELS = ("contents", "keys", "global_keys")
+_ARCHIVE = {"min_commits": "hoodie.keep.min.commits", "max_commits": "hoodie.keep.max.commits"}
 
 
 _PROCEDURES: dict[str, _Run] = {
-    "run_compaction": _scheduled("compact"),
-    "run_log_compaction": _scheduled("log_compact"),
-    "run_clustering": _scheduled("cluster"),
-    "run_clean": _clean,
-    "archive_commits": _archive,
+    "run_compaction": _scheduled(compact),
+    "run_log_compaction": _scheduled(log_compact),
+    "run_clustering": _scheduled(cluster),
+    "run_clean": _with_options("clean", _CLEAN),
+    "archive_commits": _with_options("archive", _ARCHIVE),
     "create_savepoint": _of_instant("savepoint"),
     "delete_savepoint": _of_instant("delete_savepoint"),
     "rollback_to_savepoint": _of_instant("restore"),
     "rollback_to_instant": _of_instant("restore"),
     "run_rollback": _of_instant("rollback"),
-    "create_metadata_table": _plain("build_metadata"),
-    "init_metadata_table": _plain("build_metadata"),
-    "delete_metadata_table": _plain("delete_metadata"),
-    "run_verify": _without_options("verify"),
-    "run_repair": _plain("repair"),
+    "create_metadata_table": _build_metadata,
+    "init_metadata_table": _build_metadata,
+    "delete_metadata_table": _with_options("delete_metadata"),
+    "run_verify": _verify,
+    "run_repair": _with_options("repair"),
     "show_timeline": _commits,
     "show_commits": _commits,
     "show_table_properties": _properties,
@@ -122,10 +155,8 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     if path is None and table is None:
         raise cursor.error(f"the catalog has no table {name!r} of mortice; name it, or give its path (path => '…')")
     uri = str(path) if path is not None or table is None else table.path
-    options = _options(given.pop("options", None)) | (table.write_options() if table is not None else {})
-    target = WriteTarget.from_options(uri, options)
-    opened = Table(uri, storage_options=target.storage_options(spark))
-    result = run(opened, given, target.options)
+    options = (table.write_options() if table is not None else {}) | _options(given.pop("options", None))
+    result = run(_Called(spark, WriteTarget.from_options(uri, options), options, given))
     if given:
         raise cursor.error(f"the procedure has no argument {', '.join(given)}; it ran without")
     return _rows(spark, result)

@@ -1,0 +1,135 @@
+"""`CALL` of `mortice.spark.sql`: services that read rows run as tasks, with the results of the methods of `Table`."""
+
+import json
+import shutil
+
+import pytest
+
+import mortice
+import mortice.spark
+from mortice.spark.writing import metadata_table, verify, write_stages
+from support.object_stores.fixtures import bucket, moto, no_ambient_credentials
+from support.spark_stages import is_written_by_tasks
+from support.tables.written import CHANGED, FIRST, NO_METADATA, NO_SMALL_FILES, SCHEMA, both, new_table, rows
+
+__all__ = ["bucket", "moto", "no_ambient_credentials"]
+pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
+TWO_BLOCKS = "hoodie.log.compaction.blocks.threshold"
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table with two file groups in x, and logs in x and y."""
+    table = new_table(tmp_path / "trips")
+    for given in (FIRST, rows(("e", "x", 1, 5.0)), CHANGED, rows(("a", "x", 3, 11.0), ("c", "y", 3, 31.0))):
+        table.upsert(given, NO_SMALL_FILES)
+    return table
+
+
+@pytest.fixture
+def stages_run(monkeypatch):
+    """The numbers of tasks of the stages that were run for builds of metadata tables and verifications."""
+    ran = []
+
+    class Recorded(write_stages.SparkTasks):
+        def run(self, stage, tasks):
+            ran.append(tasks)
+            return super().run(stage, tasks)
+
+        def exchange(self, read, tasks, then, partitions):
+            ran.append(tasks)
+            return super().exchange(read, tasks, then, partitions)
+
+    monkeypatch.setattr(metadata_table, "SparkTasks", Recorded)
+    monkeypatch.setattr(verify, "SparkTasks", Recorded)
+    return ran
+
+
+def call(spark, text):
+    return [row.asDict() for row in mortice.spark.sql(spark, f"CALL {text}").collect()]
+
+
+@pytest.mark.parametrize(
+    ("procedure", "method", "options"),
+    [
+        ("run_compaction", "compact", {}),
+        ("run_log_compaction", "log_compact", {TWO_BLOCKS: "2"}),
+        ("run_clustering", "cluster", {"hoodie.clustering.plan.strategy.sort.columns": "fare"}),
+    ],
+)
+def test_tasks_execute_the_plan_that_one_process_would(spark, table, procedure, method, options):
+    shutil.copytree(table.uri, f"{table.uri}-copy")
+    expected = getattr(mortice.Table(f"{table.uri}-copy"), method)(options).commit
+    assert not is_written_by_tasks(spark, [one.path for one in expected.stats])
+    before = both(table)
+    given = ",".join(f"{name}={value}" for name, value in options.items())
+    [done] = call(spark, f"{procedure}(path => '{table.uri}', options => '{given}')")
+    [commit] = json.loads(done["commits"])
+    assert (commit["instant"], commit["operation"]) == (done["scheduled"], expected.operation)
+    counts = sorted((one["partition"], one["rows_written"]) for one in commit["stats"])
+    assert counts == sorted((one.partition, one.rows_written) for one in expected.stats)
+    assert is_written_by_tasks(spark, [one["path"] for one in commit["stats"]])
+    table.refresh()
+    assert both(table) == before
+
+
+def test_a_plan_can_be_made_by_one_call_and_executed_by_another(spark, table):
+    path = table.uri
+    [planned] = call(spark, f"run_compaction(op => 'schedule', path => '{path}')")
+    assert planned["commits"] == "[]"
+    [done] = call(spark, f"run_compaction(op => 'execute', path => '{path}')")
+    assert json.loads(done["commits"])[0]["instant"] == planned["scheduled"]
+    with pytest.raises(mortice.InvalidArgumentError, match="op must be run"):
+        call(spark, f"run_compaction(op => 'both', path => '{path}')")
+
+
+def test_tasks_build_metadata_tables_and_compare_keys(spark, table, stages_run):
+    path = table.uri
+    table.delete_metadata()
+    indexed = "hoodie.metadata.record.index.enable=true"
+    [built] = call(spark, f"create_metadata_table(path => '{path}', options => '{indexed}')")
+    assert "record_index" in json.loads(built["partitions"])
+    assert stages_run
+    stages_run.clear()
+    [found] = call(spark, f"run_verify(path => '{path}')")
+    assert (found["findings"], found["rows"], stages_run) == ("[]", "4", [])
+    table.insert(rows(("a", "x", 9, 1.0)), NO_METADATA | NO_SMALL_FILES)
+    for level in ("keys", "global_keys"):
+        [found] = call(spark, f"run_verify(path => '{path}', {level} => true, contents => false)")
+        assert {one["kind"] for one in json.loads(found["findings"])} >= {"duplicate_key"}
+    assert len(stages_run) == 2
+    with pytest.raises(mortice.InvalidArgumentError, match="keys must be True or False"):
+        call(spark, f"run_verify(path => '{path}', keys => 'yes')")
+
+
+@pytest.mark.filterwarnings("ignore:mortice does not know the option:UserWarning")
+def test_options_of_a_call_take_precedence_over_those_of_its_table(spark, table):
+    view = f"CREATE OR REPLACE TEMPORARY VIEW logs USING mortice OPTIONS (path '{table.uri}', '{TWO_BLOCKS}' '100')"
+    mortice.spark.sql(spark, view)
+    assert call(spark, "run_log_compaction(table => 'logs')")[0]["commits"] == "[]"
+    [done] = call(spark, f"run_log_compaction(table => 'logs', options => '{TWO_BLOCKS}=2')")
+    assert len(json.loads(done["commits"])) == 1
+
+
+def test_tasks_have_the_storage_options_of_a_call_and_of_its_table(spark, moto, bucket):
+    keys = {"fs.s3a.endpoint": moto, "fs.s3a.path.style.access": "true", "fs.s3a.access.key": "A"}
+    keys["fs.s3a.secret.key"] = "hunter2"
+    path = f"s3a://{bucket}/called"
+    names = {"record_key": "id", "partition_by": "city", "ordering": "ts"}
+    table = mortice.create_table(path, SCHEMA, name="trips", **names, storage_options=keys)
+    for given in (FIRST, CHANGED):
+        table.upsert(given, NO_METADATA)
+    given = ",".join(f"{name}={value}" for name, value in keys.items())
+    with pytest.raises(mortice.MorticeError):
+        call(spark, f"run_compaction(path => '{path}')")
+    [done] = call(spark, f"run_compaction(path => '{path}', options => '{given}')")
+    assert len(json.loads(done["commits"])) == 1
+    options = ", ".join(f"'{name}' '{value}'" for name, value in keys.items())
+    mortice.spark.sql(
+        spark, f"CREATE OR REPLACE TEMPORARY VIEW called USING mortice OPTIONS (path '{path}', {options})"
+    )
+    table.upsert(CHANGED, NO_METADATA)
+    [found] = call(spark, "run_verify(table => 'called', keys => true)")
+    assert (found["findings"], found["rows"]) == ("[]", "3")
+    [done] = call(spark, "run_compaction(table => 'called', options => 'hoodie.metadata.enable=false')")
+    assert len(json.loads(done["commits"])) == 1
