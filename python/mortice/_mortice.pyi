@@ -682,8 +682,13 @@ class DistributedWrite:
         """The first step: `prepare`."""
     def next(self, reports: Sequence[bytes]) -> _Step:
         """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
-    def commit(self, reports: Sequence[bytes], validator: _Validator = None) -> WrittenCommit:
-        """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed."""
+    def commit(
+        self, reports: Sequence[bytes], validator: _Validator = None, runner: TaskRunner | None = None
+    ) -> WrittenCommit:
+        """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed.
+
+        Then runs table services. Tasks of `runner` execute their plans; without one, this process does.
+        """
     def abort(self, reason: str) -> None:
         """Rolls the write back, if it has begun and not ended."""
 

@@ -1,4 +1,4 @@
-"""`mortice.spark.write` and `mortice.spark.cluster` while attempts of tasks fail: no row is twice, no file is left.
+"""Writes on Spark, services after them and clustering while attempts of tasks fail: no row is twice, no file is left.
 
 It runs in a process of its own: sessions with other masters cannot be in one.
 """
@@ -59,3 +59,15 @@ def test_files_of_failed_attempts_of_clustering_are_deleted(steps):
     assert (clustered["rows"], clustered["left"], clustered["pending"]) == (before["rows"], [], [])
     assert len(clustered["committed"]) == 2
     assert sorted(set(clustered["files"]) - set(before["files"])) == clustered["committed"]
+
+
+def test_compaction_after_a_write_that_fails_stays_pending_and_leaves_no_file(steps):
+    failed, compacted = steps["after failed compaction"], steps["compacted"]
+    for part in ("MORTICE-TABLE-SERVICE", "is part of the table", "every attempt fails"):
+        assert part in steps["failed compaction"]
+    assert (failed["pending"], failed["left"]) == (["compaction REQUESTED"], [])
+    fares = {row[0]: row[2] for row in failed["rows"]}
+    assert [fares["k000"], fares["k003"], len(fares)] == [0.5, 3.5, 53]
+    assert (compacted["rows"], compacted["pending"], compacted["left"]) == (failed["rows"], [], [])
+    bases = [{name for name in one["files"] if name.endswith(".parquet")} for one in (failed, compacted)]
+    assert len(bases[1] - bases[0]) == 2, "those of the plan, and none of failed attempts"

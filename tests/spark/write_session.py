@@ -97,6 +97,7 @@ def main(master, folder):
         print_step("failure", str(error)[:2000])
     print_step("after failure", state(path))
     cluster(spark, f"{folder}/clustered", (first, second))
+    compact_inline(spark, f"{folder}/compacted", (first, second))
     spark.stop()
 
 
@@ -117,6 +118,27 @@ def cluster(spark, path, batches):
     write_stages.RunStage = FailsFirst
     commit = mortice.spark.cluster(spark, path, LISTED, schedule=False).commit
     print_step("clustered", state(path) | {"committed": committed(commit), "pending": pending(path)})
+
+
+def compact_inline(spark, path, batches):
+    """Writes with inline compaction, which is due with the second one, while its tasks fail always, then once."""
+    write_stages.RunStage = Stage
+    compacting = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+    # Few rows are written by the driver: no other task fails. Updates are in logs, inserts in files of their own.
+    by_driver = {"mortice.write.driver.bytes": "1000000", "hoodie.parquet.small.file.limit": "0"}
+    options = OPTIONS | LISTED | compacting | by_driver
+    first, second = (spark.createDataFrame(rows, DDL) for rows in batches)
+    mortice.spark.write(first, path, options=options)
+    write_stages.RunStage = FailsAlways
+    try:
+        mortice.spark.write(second, path, options=options)
+        print_step("failed compaction", None)
+    except mortice.TableServiceError as error:
+        print_step("failed compaction", str(error)[:2000])
+    print_step("after failed compaction", state(path) | {"pending": pending(path)})
+    write_stages.RunStage = FailsFirst
+    mortice.spark.write(second, path, options=options)
+    print_step("compacted", state(path) | {"pending": pending(path)})
 
 
 def pending(path):

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mortice::client::distributed::{
-    DistributedWrite as Core, MovePlan, NextStep, StageBatches as CoreBatches, TagPlan, TaskAttempt, WritePlan,
-    abort_task_insert as abort_insert, begin_task_insert as begin_insert, commit_task_insert as commit_insert,
-    run_stage as run,
+    DistributedWrite as Core, MovePlan, NextStep, StageBatches as CoreBatches, TagPlan, TaskAttempt, TaskRunner,
+    WritePlan, abort_task_insert as abort_insert, begin_task_insert as begin_insert,
+    commit_task_insert as commit_insert, run_stage as run,
 };
 use mortice::client::{create_table_for_write, forget_schema as forget};
-use mortice::rows::RefusedRows;
 use mortice::timeline::WriteOperation;
 use mortice::transaction::WriteResult;
 use mortice::{Error, ErrorKind, Table as CoreTable};
@@ -22,6 +21,7 @@ use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::merge_into::MergePlan;
 use crate::table::Table;
+use crate::task_runner::PythonRunner;
 use crate::validator::validator as validator_of;
 use crate::write::{WrittenCommit, commit_of_write};
 
@@ -96,16 +96,18 @@ impl DistributedWrite {
         step_of(py, next)
     }
 
-    #[pyo3(signature = (reports, validator=None))]
-    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>, validator: Option<Py<PyAny>>) -> PyResult<WrittenCommit> {
+    #[pyo3(signature = (reports, validator=None, runner=None))]
+    fn commit(
+        &self,
+        py: Python<'_>,
+        reports: Vec<Vec<u8>>,
+        validator: Option<Py<PyAny>>,
+        runner: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<WrittenCommit> {
         let validator = validator_of(validator);
-        released(py, || {
-            let mut write = self.lock();
-            let committed = write.commit(&reports, validator)?;
-            let (refused, warnings) = (RefusedRows::default(), write.warnings().to_vec());
-            let schema_changes = write.schema_changes().to_vec();
-            Ok(commit_of_write(WriteResult { refused, warnings, schema_changes, ..WriteResult::new(committed) }))
-        })
+        let runner = runner.map(PythonRunner::after_commit).transpose()?;
+        let runner = runner.as_ref().map(|runner| runner as &dyn TaskRunner);
+        released(py, || self.lock().commit(&reports, validator, runner).map(commit_of_write))
     }
 
     fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {

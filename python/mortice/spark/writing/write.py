@@ -38,7 +38,7 @@ from mortice.spark.writing.driver_stages import DriverStages
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.partitioned_frame import partitioned_frame
 from mortice.spark.writing.timestamps import cast_timestamps
-from mortice.spark.writing.write_stages import Frames
+from mortice.spark.writing.write_stages import Frames, SparkTasks
 from mortice.table import Table
 from mortice.validators import CommitCheck, Validator, checked_validators, validated
 from mortice.writes import SchemaChanges, commit_of, with_schema
@@ -299,7 +299,7 @@ def native_write(
 
 
 def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitCheck | None) -> Commit:
-    """Runs the steps of a write. Errors do not roll it back.
+    """Runs the steps of a write, and table services after it as tasks. Errors do not roll the write back.
 
     Args:
         df: The rows.
@@ -328,6 +328,8 @@ def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitChe
             reports = []
             if native.is_small and steps is frames and name != "commit":
                 steps = frames.to_driver()
-        return commit_of(native.commit(reports, check))
     finally:
         frames.unpersist()
+    # Table services after the commit may take long: the rows are not persisted meanwhile.
+    runner = SparkTasks(df.sparkSession, parallelism(df.sparkSession))
+    return commit_of(native.commit(reports, check, runner))

@@ -172,7 +172,7 @@ def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
 
 
 class SparkTasks:
-    """Runs stages for services that the native module does in one call.
+    """Runs stages for services that the native module does in one call, and for those after a write.
 
     Args:
         spark: The session.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::read_state::MergeSource;
 use super::write::user_metadata;
 use crate::commit::CommitValidator;
-use crate::maintenance::run_inline_services;
+use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::transaction::{ColumnIds, CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_avro::Schema;
@@ -75,7 +75,7 @@ pub fn alter_schema(
         ..CommitExtra::default()
     };
     let committed = transaction.commit(Vec::new(), &extra)?;
-    let failed = run_inline_services(&target, &committed.instant)?;
+    let failed = run_inline_services(&target, &committed.instant, &execute_in_process)?;
     let warnings = target.warnings().iter().cloned().chain(failed).collect();
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }

@@ -7,7 +7,7 @@ use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
 use super::retries::ConflictRetries;
 use super::write::{open_for_write, user_metadata};
 use crate::commit::CommitValidator;
-use crate::maintenance::run_inline_services;
+use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
@@ -59,7 +59,7 @@ fn delete(
     let user_metadata = user_metadata(options);
     let extra = CommitExtra { schema, user_metadata, replaced: found.replaced, column_ids: None };
     let committed = transaction.commit(Vec::new(), &extra)?;
-    let failed = run_inline_services(target, &committed.instant)?;
+    let failed = run_inline_services(target, &committed.instant, &execute_in_process)?;
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
     let warnings = target.warnings().iter().cloned().chain(missing).chain(failed).collect();
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })

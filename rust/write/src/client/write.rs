@@ -15,7 +15,7 @@ use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::check_writable;
 use crate::index::{Index, IndexedRows, Tagged, choose_index, merge_moved_rows, present_keys};
-use crate::maintenance::run_inline_services;
+use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::row_set::WriteRows;
 use crate::rows::Preparation;
 use crate::rows::RefusedRows;
@@ -142,7 +142,7 @@ pub(super) fn commit_or_abort(
     };
     let target = Arc::clone(transaction.target());
     let committed = transaction.commit(statuses, &extra)?;
-    let failed = run_inline_services(&target, &committed.instant)?;
+    let failed = run_inline_services(&target, &committed.instant, &execute_in_process)?;
     let warnings = target.warnings().iter().cloned().chain(warnings).chain(failed).collect();
     Ok(WriteResult { refused, warnings, schema_changes: schema.changes, ..WriteResult::new(committed) })
 }

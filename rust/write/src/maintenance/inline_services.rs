@@ -2,16 +2,28 @@
 
 use std::sync::Arc;
 
-use super::clustering::cluster_inline;
-use super::compaction::Compaction;
+use super::clustering;
+use super::compaction::{self, Compaction};
 use super::request::ServiceRequest;
 use crate::services::{Archival, Cleaning, InlineServices, InlineStep};
+use crate::transaction::{Committed, ExecutePlan, Transaction};
 use crate::writable_table::WritableTable;
 use crate::write::LogCompactHandle;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::TableType;
-use mortice_table::timeline::Action;
+use mortice_table::timeline::{Action, WriteOperation};
+
+/// Executes a plan of a service in this process.
+///
+/// # Errors
+/// Those of the service. The plan stays on the timeline.
+pub(crate) fn execute_in_process(plan: Transaction) -> Result<Committed> {
+    match plan.operation() {
+        WriteOperation::Cluster => clustering::execute_plan(plan),
+        _ => compaction::execute_plan(plan),
+    }
+}
 
 /// Runs the services that options ask for, after the write `instant` was committed. Returns a warning for each that failed, if options
 /// say that these do not fail the write.
@@ -19,13 +31,17 @@ use mortice_table::timeline::Action;
 /// # Errors
 /// `TableService`, with the write's instant and the reason, as the write is part of the table; `Interrupted` by a signal. Options were
 /// checked before the write.
-pub(crate) fn run_inline_services(target: &Arc<WritableTable>, instant: &RequestedTime) -> Result<Vec<String>> {
+pub(crate) fn run_inline_services(
+    target: &Arc<WritableTable>,
+    instant: &RequestedTime,
+    execute: ExecutePlan<'_>,
+) -> Result<Vec<String>> {
     let inline = InlineServices::from_options(target.options())?;
     let services: [(&str, &dyn Fn() -> Result<()>); 4] = [
         ("clean", &|| clean_and_archive_inline(target, &inline)),
-        ("compaction", &|| compact_inline(target, inline.compaction)),
-        ("log compaction", &|| log_compact_inline(target, &inline)),
-        ("clustering", &|| cluster_inline(target, &inline)),
+        ("compaction", &|| compact_inline(target, inline.compaction, execute)),
+        ("log compaction", &|| log_compact_inline(target, &inline, execute)),
+        ("clustering", &|| clustering::cluster_inline(target, &inline, execute)),
     ];
     let mut warnings = Vec::new();
     for (name, run) in services {
@@ -55,7 +71,7 @@ fn clean_and_archive_inline(target: &WritableTable, inline: &InlineServices) -> 
 }
 
 /// Compacts, or plans a compaction.
-fn compact_inline(target: &Arc<WritableTable>, step: InlineStep) -> Result<()> {
+fn compact_inline(target: &Arc<WritableTable>, step: InlineStep, execute: ExecutePlan<'_>) -> Result<()> {
     let table = target.latest();
     if table.config.table_type != TableType::MergeOnRead {
         return Ok(());
@@ -68,17 +84,17 @@ fn compact_inline(target: &Arc<WritableTable>, step: InlineStep) -> Result<()> {
             ServiceRequest { schedule: table.timeline.pending(Action::Compaction).next().is_none(), run: false }
         }
     };
-    request.run_compactions(target, Compaction::IntoBaseFiles { commits: None }).map(drop)
+    request.run_compactions(target, Compaction::IntoBaseFiles { commits: None }, execute).map(drop)
 }
 
 /// Compacts logs into logs.
-fn log_compact_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> Result<()> {
+fn log_compact_inline(target: &Arc<WritableTable>, inline: &InlineServices, execute: ExecutePlan<'_>) -> Result<()> {
     let table = target.latest();
     if !inline.compacts_logs || table.config.table_type != TableType::MergeOnRead {
         return Ok(());
     }
     LogCompactHandle::check(&table)?;
-    ServiceRequest::BOTH.run_compactions(target, Compaction::IntoLogs).map(drop)
+    ServiceRequest::BOTH.run_compactions(target, Compaction::IntoLogs, execute).map(drop)
 }
 
 fn after_commit(service: &str, error: Error, instant: &RequestedTime) -> Error {

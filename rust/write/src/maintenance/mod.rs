@@ -34,7 +34,7 @@ pub use clustering::{ClusteringResult, plan_clustering, run_clustering};
 pub use compaction::{
     CompactionResult, PlannedCompaction, plan_compaction, plan_log_compaction, run_compaction, run_log_compaction,
 };
-pub(crate) use inline_services::run_inline_services;
+pub(crate) use inline_services::{execute_in_process, run_inline_services};
 pub use recovery::{
     KeptFiles, RestoreResult, RollbackResult, SavepointRequest, SavepointResult, plan_restore, plan_rollback,
     plan_savepoint, plan_savepoint_deletion, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,

@@ -29,7 +29,9 @@ mod undo;
 mod write_result;
 
 pub use column_ids::ColumnIds;
-pub(crate) use service::{MakePlan, begin_service, change_metadata, give_up, schedule, schedule_and_begin};
+pub(crate) use service::{
+    ExecutePlan, MakePlan, begin_service, change_metadata, give_up, schedule, schedule_and_begin,
+};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Transaction;
 use super::begin::{repaired, start_heartbeat};
+use super::{Committed, Transaction};
 use crate::commit::{Heartbeats, request_instant};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::services::check_no_restore;
@@ -19,6 +19,9 @@ use mortice_table::timeline::{Action, Instant, InstantState, WriteOperation};
 
 /// Makes a plan at an instant; none if there is nothing to do.
 pub(crate) type MakePlan<'a> = &'a dyn Fn(&OpenTable, &RequestedTime) -> Result<Option<Bytes>>;
+
+/// Executes a plan that has begun: writes its files and completes it. A plan whose execution fails stays on the timeline.
+pub(crate) type ExecutePlan<'a> = &'a dyn Fn(Transaction) -> Result<Committed>;
 
 /// Plans a service under the table's lock, after failed writes were rolled back, and returns its requested time.
 ///

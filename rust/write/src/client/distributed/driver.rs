@@ -8,25 +8,28 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::assigned::{Assigned, assign_reports};
 use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
+use super::own_mark::mark_of;
 use super::packing::{bin_count, tasks_by_cost};
 use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, WrittenReport};
+use super::running_plan::execute_by_tasks;
 use super::slots::RowSum;
 use super::specs::{InsertSpec, PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
+use super::task_runner::TaskRunner;
 use crate::client::merge_into::MergePlan;
 use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::{CommitValidator, OpenMark};
 use crate::index::{Index, TaskLookUp, choose_index};
-use crate::maintenance::run_inline_services;
+use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
 use crate::rows::SortMode;
 use crate::rows::ignores_failed;
 use crate::rows::{DuplicatePolicy, effective_operation};
-use crate::rows::{OUTPUT, SchemaChange, WriteSchema};
-use crate::transaction::{CommitExtra, Committed, Transaction};
+use crate::rows::{OUTPUT, WriteSchema};
+use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -171,12 +174,6 @@ impl DistributedWrite {
         Arc::clone(&self.schema.types)
     }
 
-    /// What the write changes of the table's columns.
-    #[must_use]
-    pub fn schema_changes(&self) -> &[SchemaChange] {
-        &self.schema.changes
-    }
-
     /// Sentences on options that have no effect.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
@@ -254,12 +251,22 @@ impl DistributedWrite {
         }
     }
 
-    /// Commits the write, given the reports of the tasks that wrote. A validator checks the table before that.
+    /// Commits the write, given the reports of the tasks that wrote; then runs table services.
+    ///
+    /// Args:
+    ///     reports: The reports.
+    ///     validator: Checks the table before the commit.
+    ///     runner: Runs the tasks that execute the plans of table services; without one, this process executes them.
     ///
     /// # Errors
     /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
-    /// otherwise.
-    pub fn commit(&mut self, reports: &[Vec<u8>], validator: Option<Arc<dyn CommitValidator>>) -> Result<Committed> {
+    /// otherwise. As for [`run_inline_services`], when it is committed.
+    pub fn commit(
+        &mut self,
+        reports: &[Vec<u8>],
+        validator: Option<Arc<dyn CommitValidator>>,
+        runner: Option<&dyn TaskRunner>,
+    ) -> Result<WriteResult> {
         let ended = self.written(reports).and_then(|statuses| {
             refuse_failed_rows(&statuses)?;
             let extra = self.extra(&statuses)?;
@@ -277,8 +284,13 @@ impl DistributedWrite {
         let closed = mark_of(&transaction).close();
         let (transaction, ()) = transaction.or_abort(closed)?;
         let committed = transaction.commit(statuses, &extra)?;
-        run_inline_services(&self.target, &committed.instant)?;
-        Ok(committed)
+        let failed = run_inline_services(&self.target, &committed.instant, &|plan| match runner {
+            Some(runner) => execute_by_tasks(plan, runner),
+            None => execute_in_process(plan),
+        })?;
+        let warnings = self.target.warnings().iter().cloned().chain(failed).collect();
+        let schema_changes = self.schema.changes.clone();
+        Ok(WriteResult { warnings, schema_changes, ..WriteResult::new(committed) })
     }
 
     /// Gives the write up: deletes its files and takes its instant off the timeline. Nothing happens if it has not begun or has ended.
@@ -655,10 +667,6 @@ fn is_same_table(now: &TableConfig, before: &TableConfig) -> bool {
     let with_metadata_of_before =
         TableConfig { metadata_partitions: metadata_partitions.clone(), properties: properties.clone(), ..now.clone() };
     with_metadata_of_before == *before
-}
-
-pub(super) fn mark_of(transaction: &Transaction) -> OpenMark {
-    OpenMark::new(Arc::clone(transaction.store()), transaction.instant())
 }
 
 fn without_files(slice: mortice_table::file_group::FileSlice) -> mortice_table::file_group::FileSlice {

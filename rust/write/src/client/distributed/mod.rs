@@ -34,8 +34,10 @@
 //! | `reread` | payloads read and written again, for tests |
 //! | `packing` | tasks that one process runs one after the other |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
+//! | `own_mark` | the open mark of what is under way |
 //! | `planned_service`, `service_kind` | the driver's part of services that are planned and executed |
-//! | `task_runner` | the engine, for services that do all of their work in one call |
+//! | `running_plan` | one plan of such a service; those of services after a write |
+//! | `task_runner` | the engine, for services that do all of their work in one call, and those after a write |
 //! | `verification` | the driver's part of verifications |
 //! | `metadata_build` | the driver's part of new indexes of the metadata table |
 //! | `assigned` | its tasks, and what they have to report |
@@ -57,6 +59,7 @@ mod keys_stage;
 mod metadata_build;
 mod move_stage;
 mod next_step;
+mod own_mark;
 mod packing;
 mod placer;
 mod planned_service;
@@ -68,6 +71,7 @@ mod reread;
 mod route_stage;
 mod rows_stage;
 mod run_stage;
+mod running_plan;
 mod sent_keys;
 mod sent_rows;
 mod service_kind;
@@ -90,10 +94,11 @@ mod write_stage;
 pub use driver::DistributedWrite;
 pub use metadata_build::build_metadata_by_tasks;
 pub use next_step::{MovePlan, NextStep, TagPlan, WritePlan};
-pub use planned_service::{DistributedService, ServiceStep};
+pub use planned_service::DistributedService;
 #[cfg(any(test, feature = "testing"))]
 pub use reread::{open_stage, reread_report, reread_stage};
 pub use run_stage::run_stage;
+pub use running_plan::ServiceStep;
 pub use service_kind::PlannedService;
 pub use stage::{Input, StageBatches, TaskAttempt};
 pub use task_insert::{abort_task_insert, begin_task_insert, commit_task_insert};

@@ -46,6 +46,15 @@ impl PlannedService {
         }
     }
 
+    /// The service whose plans are executed as this operation.
+    pub(super) const fn of_operation(operation: WriteOperation) -> Self {
+        match operation {
+            WriteOperation::Cluster => Self::Clustering,
+            WriteOperation::LogCompact => Self::LogCompaction,
+            _ => Self::Compaction,
+        }
+    }
+
     pub(super) const fn operation(self) -> WriteOperation {
         match self {
             Self::Compaction => WriteOperation::Compact,

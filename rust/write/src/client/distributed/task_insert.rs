@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 
-use super::driver::{check_options, check_tasks, mark_of};
+use super::driver::{check_options, check_tasks};
+use super::own_mark::mark_of;
 use super::reports::ReadReport;
 use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;

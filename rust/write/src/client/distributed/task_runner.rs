@@ -1,4 +1,4 @@
-//! The engine that runs stages, for services that do all of their work in one call.
+//! The engine that runs stages, for services that do all of their work in one call, and for those after a write.
 
 use mortice_base::error::Result;
 

@@ -15,7 +15,7 @@ use crate::maintenance::open::open_for_service;
 use crate::maintenance::request::ServiceRequest;
 use crate::rows::WriteSchema;
 use crate::services::{ClusteringOptions, PlannedClustering, clustering_plan, planned_clustering};
-use crate::transaction::{self, CommitExtra, Transaction, WriteResult, begin_service};
+use crate::transaction::{self, CommitExtra, Committed, ExecutePlan, Transaction, WriteResult, begin_service};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_avro::{self as avro, ArrowMapping};
@@ -55,7 +55,7 @@ pub fn run_clustering(
         result.scheduled = schedule(&target)?;
     }
     if request.run {
-        result.commits = execute_pending(&target)?;
+        result.commits = execute_pending(&target, &execute_plan)?.into_iter().map(WriteResult::new).collect();
     }
     Ok(result)
 }
@@ -191,26 +191,30 @@ fn plan_of_table(
 /// Executes all plans that are pending, in the order of their times, but for those that others execute.
 ///
 /// # Errors
-/// As for [`run_clustering`].
-pub(super) fn execute_pending(target: &Arc<WritableTable>) -> Result<Vec<WriteResult>> {
+/// As for [`run_clustering`]; those of `execute`.
+pub(super) fn execute_pending(target: &Arc<WritableTable>, execute: ExecutePlan<'_>) -> Result<Vec<Committed>> {
     let mut done = Vec::new();
     for instant in pending(target)? {
         if let Some(transaction) = begin_service(target, WriteOperation::Cluster, &instant)? {
-            done.push(execute(transaction, target.options())?);
+            done.push(execute(transaction)?);
         }
     }
     Ok(done)
 }
 
-fn execute(transaction: Transaction, options: &WriteOptions) -> Result<WriteResult> {
-    let written = write_groups(&transaction, options);
+/// Executes a plan that has begun in this process: writes its files and completes it.
+///
+/// # Errors
+/// As for [`run_clustering`].
+pub(crate) fn execute_plan(transaction: Transaction) -> Result<Committed> {
+    let written = write_groups(&transaction);
     let (transaction, (statuses, extra)) = transaction.or_abort(written)?;
-    let committed = transaction.commit(statuses, &extra)?;
-    Ok(WriteResult::new(committed))
+    transaction.commit(statuses, &extra)
 }
 
-fn write_groups(transaction: &Transaction, options: &WriteOptions) -> Result<(Vec<WriteStatus>, CommitExtra)> {
+fn write_groups(transaction: &Transaction) -> Result<(Vec<WriteStatus>, CommitExtra)> {
     let (table, instant) = (transaction.table(), transaction.instant());
+    let options = transaction.target().options();
     let plan = plan_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
     let run = ClusteringRun::new((transaction.store(), table), &schema, instant, options)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::cluster::{execute_pending, schedule};
 use crate::services::{InlineServices, InlineStep};
+use crate::transaction::ExecutePlan;
 use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
@@ -11,14 +12,18 @@ use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 /// Runs what options ask for after a write: all pending plans and a new one if it is due, or a new plan alone.
 ///
 /// # Errors
-/// As for [`super::cluster`].
-pub(crate) fn cluster_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> Result<()> {
+/// As for [`super::cluster`]; those of `execute`.
+pub(crate) fn cluster_inline(
+    target: &Arc<WritableTable>,
+    inline: &InlineServices,
+    execute: ExecutePlan<'_>,
+) -> Result<()> {
     if inline.clustering == InlineStep::Skip {
         return Ok(());
     }
     let runs = inline.clustering == InlineStep::Run;
     if runs {
-        execute_pending(target)?;
+        execute_pending(target, execute)?;
     }
     let table = target.latest();
     let timeline = &table.timeline;
@@ -26,7 +31,7 @@ pub(crate) fn cluster_inline(target: &Arc<WritableTable>, inline: &InlineService
         return Ok(());
     }
     if commits_since_clustering(timeline)? >= inline.clustering_commits && schedule(target)?.is_some() && runs {
-        execute_pending(target)?;
+        execute_pending(target, execute)?;
     }
     Ok(())
 }

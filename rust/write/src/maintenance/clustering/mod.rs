@@ -21,7 +21,7 @@ mod sortable;
 mod space_curve;
 mod value_ranks;
 
-pub(crate) use cluster::{open_table, pending, plan_of, schedule};
+pub(crate) use cluster::{execute_plan, open_table, pending, plan_of, schedule};
 pub(super) use inline::cluster_inline;
 pub(crate) use run::ClusteringRun;
 

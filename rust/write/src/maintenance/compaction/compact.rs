@@ -10,7 +10,7 @@ use crate::commit::Clock;
 use crate::maintenance::open::open_for_service;
 use crate::maintenance::request::ServiceRequest;
 use crate::services::TableCompactions;
-use crate::transaction::{Committed, schedule_and_begin};
+use crate::transaction::{Committed, ExecutePlan, schedule_and_begin};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -21,11 +21,16 @@ impl ServiceRequest {
     /// Executes what is pending, makes a plan, and executes it.
     ///
     /// # Errors
-    /// As for [`run_compaction`].
-    pub(crate) fn run_compactions(self, target: &Arc<WritableTable>, kind: Compaction) -> Result<CompactionResult> {
+    /// As for [`run_compaction`]; those of `execute`.
+    pub(crate) fn run_compactions(
+        self,
+        target: &Arc<WritableTable>,
+        kind: Compaction,
+        execute: ExecutePlan<'_>,
+    ) -> Result<CompactionResult> {
         let mut done = CompactionResult { warnings: target.warnings().to_vec(), ..CompactionResult::default() };
         if self.run {
-            done.committed = execute_pending(target, kind)?;
+            done.committed = execute_pending(target, kind, execute)?;
         }
         match (self.schedule, self.run) {
             (false, _) => {}
@@ -34,7 +39,7 @@ impl ServiceRequest {
                 let begun = with_plan(target, kind, |plan| schedule_and_begin(target, kind.operation(), plan))?;
                 if let Some(transaction) = begun {
                     done.scheduled = Some(transaction.instant().clone());
-                    done.committed.push(execute_plan(transaction, kind)?);
+                    done.committed.push(execute(transaction)?);
                 }
             }
         }
@@ -95,7 +100,7 @@ pub fn run_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<CompactionResult> {
-    request.run_compactions(&open_table(location, options, "compact")?, Compaction::REQUESTED)
+    request.run_compactions(&open_table(location, options, "compact")?, Compaction::REQUESTED, &execute_plan)
 }
 
 /// What [`run_compaction`] would do. Nothing is changed.

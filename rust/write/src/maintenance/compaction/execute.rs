@@ -6,22 +6,26 @@ use super::base_execute::write_base_files;
 use super::kind::Compaction;
 use super::log_execute::write_logs;
 use crate::services::TableCompactions;
-use crate::transaction::{CommitExtra, Committed, Transaction, begin_service, give_up};
+use crate::transaction::{CommitExtra, Committed, ExecutePlan, Transaction, begin_service, give_up};
 use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
+use mortice_table::timeline::WriteOperation;
 
 /// Executes all compactions that are pending, oldest first, but those that another process executes. Log compactions that a later
 /// compaction has overtaken are rolled back.
 ///
 /// # Errors
-/// As for [`begin_service`], [`pending`] and [`Transaction::commit`]; those of reading the slices. The plan stays on the timeline, and is
-/// executed again later.
-pub(super) fn execute_pending(target: &Arc<WritableTable>, kind: Compaction) -> Result<Vec<Committed>> {
+/// As for [`begin_service`] and [`pending`]; those of `execute`. The plan stays on the timeline, and is executed again later.
+pub(super) fn execute_pending(
+    target: &Arc<WritableTable>,
+    kind: Compaction,
+    execute: ExecutePlan<'_>,
+) -> Result<Vec<Committed>> {
     let mut committed = Vec::new();
     for instant in pending(target, kind)? {
         if let Some(transaction) = begin_service(target, kind.operation(), &instant)? {
-            committed.push(execute_plan(transaction, kind)?);
+            committed.push(execute(transaction)?);
         }
     }
     Ok(committed)
@@ -44,14 +48,14 @@ pub(crate) fn pending(target: &WritableTable, kind: Compaction) -> Result<Vec<Re
     Ok(pending)
 }
 
-/// Executes a plan that has begun: writes its files and completes it.
+/// Executes a plan that has begun in this process: writes its files and completes it.
 ///
 /// # Errors
 /// As for [`Transaction::commit`]; those of writing. The plan stays on the timeline, and is executed again later.
-pub(super) fn execute_plan(transaction: Transaction, kind: Compaction) -> Result<Committed> {
-    let written = match kind {
-        Compaction::IntoBaseFiles { .. } => write_base_files(&transaction),
-        Compaction::IntoLogs => write_logs(&transaction),
+pub(crate) fn execute_plan(transaction: Transaction) -> Result<Committed> {
+    let written = match transaction.operation() {
+        WriteOperation::LogCompact => write_logs(&transaction),
+        _ => write_base_files(&transaction),
     };
     let (transaction, (statuses, schema)) = transaction.or_abort(written)?;
     let extra = CommitExtra { schema: schema.json().to_owned(), ..CommitExtra::default() };

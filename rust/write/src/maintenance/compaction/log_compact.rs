@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::compact::{CompactionResult, PlannedCompaction, open_table};
+use super::execute::execute_plan;
 use super::kind::Compaction;
 use crate::maintenance::request::ServiceRequest;
 use crate::writable_table::{TableLocation, WritableTable};
@@ -21,7 +22,7 @@ pub fn run_log_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<CompactionResult> {
-    request.run_compactions(&open_log_compaction(location, options)?, Compaction::IntoLogs)
+    request.run_compactions(&open_log_compaction(location, options)?, Compaction::IntoLogs, &execute_plan)
 }
 
 /// What [`run_log_compaction`] would do. Nothing is changed.

@@ -25,7 +25,7 @@ pub(crate) use base_execute::slices_of;
 pub(crate) use base_execute::write_base_files;
 pub(crate) use compact::open_table;
 pub use compact::{CompactionResult, PlannedCompaction, plan_compaction, run_compaction};
-pub(crate) use execute::pending;
+pub(crate) use execute::{execute_plan, pending};
 pub(crate) use kind::Compaction;
 pub(crate) use log_compact::open_log_compaction;
 pub use log_compact::{plan_log_compaction, run_log_compaction};
