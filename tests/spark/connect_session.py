@@ -79,10 +79,15 @@ def write_and_merge(spark, path):
         mortice.spark.write(spark.createDataFrame(newer, columns), uri, options=options)
         mortice.spark.write(spark.createDataFrame(rows[2:5], columns), uri, "delete", options=options)
         changed = [("k5", "b", -1.0, 3), ("k30", "a", 30.0, 3)]
+        if index == "SIMPLE":
+            options |= {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "1"}
         mortice.spark.merge_into(
             spark.createDataFrame(changed, columns), uri, when_matched_update=["fare", "ts"], options=options
         )
         found[index] = sorted((row["id"], row["fare"]) for row in mortice.spark.read(spark, uri).collect())
+    timeline = mortice.Table(f"{path}/SIMPLE").timeline
+    [clustered] = [one for one in map(timeline.metadata, timeline) if one and one.get("operationType") == "CLUSTER"]
+    print_step("clustered", [one["path"] for of in clustered["partitionToWriteStats"].values() for one in of])
     return found
 
 

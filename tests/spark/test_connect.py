@@ -14,6 +14,7 @@ import pytest
 
 import mortice
 from support.cases import hudi_result
+from support.spark_stages import has_attempts
 
 pytestmark = [pytest.mark.spark4, pytest.mark.timeout(900)]
 NAME = "h11_event_time_deletes"
@@ -93,6 +94,11 @@ def test_rows_are_written_and_merged(steps, index):
     fares = {f"k{at}": float(at) for at in range(21) if at not in {2, 3, 4}}
     expected = fares | {"k1": 0.5, "k5": -1.0, "k30": 30.0}
     assert steps["written"][index] == sorted([key, fare] for key, fare in expected.items())
+
+
+def test_services_after_a_merge_run_as_tasks(steps):
+    assert len(steps["clustered"]) == 2
+    assert has_attempts(steps["clustered"])
 
 
 def test_errors_keep_their_code_and_location(steps):

@@ -11,8 +11,19 @@ MOST_TASKS = 1 << 20
 
 def is_written_by_tasks(spark, paths):
     """Returns whether attempts of tasks of this session have written all files."""
+    tracker = spark.sparkContext.statusTracker()
+    return all(tracker.getStageInfo(stage) is not None for stage, _ in stages_and_attempts(paths)) and has_attempts(
+        paths
+    )
+
+
+def has_attempts(paths):
+    """Returns whether the names of all files have attempts of Spark: for Spark Connect, whose stages are not known."""
+    return all(attempt < MOST_TASKS for _, attempt in stages_and_attempts(paths))
+
+
+def stages_and_attempts(paths):
     tokens = [TOKEN.search(pathlib.Path(path).name) for path in paths]
     assert tokens
     assert all(tokens), paths
-    tracker = spark.sparkContext.statusTracker()
-    return all(int(token[3]) < MOST_TASKS and tracker.getStageInfo(int(token[2])) is not None for token in tokens)
+    return [(int(token[2]), int(token[3])) for token in tokens]
