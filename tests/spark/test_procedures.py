@@ -133,3 +133,12 @@ def test_tasks_have_the_storage_options_of_a_call_and_of_its_table(spark, moto, 
     assert (found["findings"], found["rows"]) == ("[]", "3")
     [done] = call(spark, "run_compaction(table => 'called', options => 'hoodie.metadata.enable=false')")
     assert len(json.loads(done["commits"])) == 1
+
+
+def test_an_argument_that_a_procedure_does_not_have_is_refused_before_it_runs(spark, table):
+    before = len(mortice.Table(table.uri).timeline)
+    with pytest.raises(mortice.InvalidArgumentError, match=r"no argument oop; its arguments are .*, op, operation"):
+        call(spark, f"run_compaction(path => '{table.uri}', oop => 'schedule')")
+    with pytest.raises(mortice.InvalidArgumentError, match="no argument user"):
+        call(spark, f"delete_savepoint(path => '{table.uri}', instant_time => '20240101000000000', user => 'me')")
+    assert len(mortice.Table(table.uri).timeline) == before

@@ -171,8 +171,8 @@ class ReadDescriptors:
 class ReadNumbered(ReadDescriptors):
     """A function for `mapInArrow` over a range of numbers: it contains the splits of all tasks.
 
-    It is for tables with small files and few splits, and for Spark Connect 3.5, where the splits of a large table are all
-    in memory as bytes.
+    It is for tables with small files and few splits, and for Spark Connect 3.5, where the splits of a large table are
+    all in memory as bytes.
 
     Args:
         queries: The serialised queries.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
@@ -35,25 +35,37 @@ class _Called:
     options: Mapping[str, Any]
     """Options of the service and of the storage, as they were given."""
     given: _Arguments
-    """The other arguments. A procedure takes out those that it has."""
+    """The other arguments, all of which the procedure has."""
 
     def table(self) -> Table:
         """Returns the table, for a service that runs in the driver."""
         return Table(self.target.uri, storage_options=self.target.storage_options(self.spark))
 
-    def taken(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Takes out the arguments of these names, and returns them by their new names."""
-        return {names[name]: self.given.pop(name) for name in list(self.given) if name in names}
+    def named(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Returns the arguments of these names, by their new names."""
+        return {names[name]: value for name, value in self.given.items() if name in names}
+
+    def first(self, names: Collection[str]) -> Any:
+        """Returns the first argument of these names that is set; None if none is."""
+        return next((self.given[name] for name in names if self.given.get(name)), None)
 
 
 _Run = Callable[[_Called], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Procedure:
+    """A procedure, and the arguments that it has besides the table and options."""
+
+    run: _Run
+    arguments: Collection[str] = ()
 
 
 def _scheduled(service: Callable[..., Any]) -> _Run:
     """Returns the procedure of a service with the argument `op`: schedule, execute, or both."""
 
     def run(called: _Called) -> Any:
-        op = called.given.pop("op", None) or called.given.pop("operation", None) or "scheduleandexecute"
+        op = called.first(_OP) or "scheduleandexecute"
         kinds = {"run": (False, True), "execute": (False, True), "schedule": (True, False)}
         schedule, runs = kinds.get(str(op).lower(), (True, True))
         if str(op).lower() not in (*kinds, "scheduleandexecute"):
@@ -68,7 +80,7 @@ def _build_metadata(called: _Called) -> Any:
 
 
 def _verify(called: _Called) -> Any:
-    asked = {"contents": True, "keys": False, **called.taken({name: name for name in _LEVELS})}
+    asked = {"contents": True, "keys": False, **called.named({name: name for name in _LEVELS})}
     storage = {name: value for name, value in called.options.items() if is_of_storage(name)}
     return verify(called.spark, called.target.uri, storage, **asked)
 
@@ -77,25 +89,23 @@ def _with_options(method: str, arguments: Mapping[str, str] | None = None) -> _R
     """Returns the procedure of a method that takes options, some of which are arguments of the procedure."""
 
     def run(called: _Called) -> Any:
-        return getattr(called.table(), method)({**called.target.options, **called.taken(arguments or {})})
+        return getattr(called.table(), method)({**called.target.options, **called.named(arguments or {})})
 
     return run
 
 
 def _of_instant(method: str) -> _Run:
     def run(called: _Called) -> Any:
-        given = called.given
-        instant = given.pop("instant_time", None) or given.pop("commit_time", None) or given.pop("instant", None)
+        instant = called.first(_INSTANT)
         if instant is None:
             raise InvalidArgumentError("the argument instant_time is missing")
-        named = called.taken({"user": "user", "comments": "comment"})
-        return getattr(called.table(), method)(str(instant), options=called.target.options, **named)
+        return getattr(called.table(), method)(str(instant), options=called.target.options, **called.named(_SAVEPOINT))
 
     return run
 
 
 def _commits(called: _Called) -> Any:
-    limit = int(called.given.pop("limit", 10))
+    limit = int(called.given.get("limit", 10))
     return [
         dataclasses.asdict(one) if dataclasses.is_dataclass(one) else {"instant": str(one)}
         for one in list(reversed(list(called.table().timeline)))[:limit]
@@ -106,35 +116,38 @@ def _properties(called: _Called) -> Any:
     return [{"key": name, "value": value} for name, value in sorted(called.table().properties.items())]
 
 
+_OP = ("op", "operation")
+_INSTANT = ("instant_time", "commit_time", "instant")
+_SAVEPOINT = {"user": "user", "comments": "comment"}
+_LEVELS = ("contents", "keys", "global_keys")
 _CLEAN = {
     "retain_commits": "hoodie.clean.commits.retained",
     "hours_retained": "hoodie.clean.hours.retained",
     "file_versions_retained": "hoodie.clean.fileversions.retained",
     "clean_policy": "hoodie.clean.policy",
 }
-_LEVELS = ("contents", "keys", "global_keys")
 _ARCHIVE = {"min_commits": "hoodie.keep.min.commits", "max_commits": "hoodie.keep.max.commits"}
 
 
-_PROCEDURES: dict[str, _Run] = {
-    "run_compaction": _scheduled(compact),
-    "run_log_compaction": _scheduled(log_compact),
-    "run_clustering": _scheduled(cluster),
-    "run_clean": _with_options("clean", _CLEAN),
-    "archive_commits": _with_options("archive", _ARCHIVE),
-    "create_savepoint": _of_instant("savepoint"),
-    "delete_savepoint": _of_instant("delete_savepoint"),
-    "rollback_to_savepoint": _of_instant("restore"),
-    "rollback_to_instant": _of_instant("restore"),
-    "run_rollback": _of_instant("rollback"),
-    "create_metadata_table": _build_metadata,
-    "init_metadata_table": _build_metadata,
-    "delete_metadata_table": _with_options("delete_metadata"),
-    "run_verify": _verify,
-    "run_repair": _with_options("repair"),
-    "show_timeline": _commits,
-    "show_commits": _commits,
-    "show_table_properties": _properties,
+_PROCEDURES: dict[str, _Procedure] = {
+    "run_compaction": _Procedure(_scheduled(compact), _OP),
+    "run_log_compaction": _Procedure(_scheduled(log_compact), _OP),
+    "run_clustering": _Procedure(_scheduled(cluster), _OP),
+    "run_clean": _Procedure(_with_options("clean", _CLEAN), _CLEAN),
+    "archive_commits": _Procedure(_with_options("archive", _ARCHIVE), _ARCHIVE),
+    "create_savepoint": _Procedure(_of_instant("savepoint"), (*_INSTANT, *_SAVEPOINT)),
+    "delete_savepoint": _Procedure(_of_instant("delete_savepoint"), _INSTANT),
+    "rollback_to_savepoint": _Procedure(_of_instant("restore"), _INSTANT),
+    "rollback_to_instant": _Procedure(_of_instant("restore"), _INSTANT),
+    "run_rollback": _Procedure(_of_instant("rollback"), _INSTANT),
+    "create_metadata_table": _Procedure(_build_metadata),
+    "init_metadata_table": _Procedure(_build_metadata),
+    "delete_metadata_table": _Procedure(_with_options("delete_metadata")),
+    "run_verify": _Procedure(_verify, _LEVELS),
+    "run_repair": _Procedure(_with_options("repair")),
+    "show_timeline": _Procedure(_commits, ("limit",)),
+    "show_commits": _Procedure(_commits, ("limit",)),
+    "show_table_properties": _Procedure(_properties),
 }
 
 
@@ -145,7 +158,7 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     place, parts = cursor.error("there is no such procedure"), cursor.name()
     if parts == ["help"] and not any(token.kind == "STRING" for token in cursor.tokens):
         return spark.createDataFrame([(name,) for name in sorted(_PROCEDURES)], "procedure string")
-    if (run := _PROCEDURES.get(parts[-1].lower())) is None:
+    if (procedure := _PROCEDURES.get(parts[-1].lower())) is None:
         if cursor.take("(") and any(token.word in ("TABLE", "PATH") for token in cursor.tokens):
             raise InvalidArgumentError(f"{place.args[0]}\nthe procedures are {', '.join(sorted(_PROCEDURES))}")
         return None
@@ -156,10 +169,10 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
         raise cursor.error(f"the catalog has no table {name!r} of mortice; name it, or give its path (path => '…')")
     uri = str(path) if path is not None or table is None else table.path
     options = (table.write_options() if table is not None else {}) | _options(given.pop("options", None))
-    result = run(_Called(spark, WriteTarget.from_options(uri, options), options, given))
-    if given:
-        raise cursor.error(f"the procedure has no argument {', '.join(given)}; it ran without")
-    return _rows(spark, result)
+    if unknown := [name for name in given if name not in procedure.arguments]:
+        known = ", ".join(["table", "path", "options", *procedure.arguments])
+        raise cursor.error(f"the procedure has no argument {', '.join(unknown)}; its arguments are {known}")
+    return _rows(spark, procedure.run(_Called(spark, WriteTarget.from_options(uri, options), options, given)))
 
 
 def _arguments(spark: SparkSession, cursor: Cursor) -> _Arguments:
