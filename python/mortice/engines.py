@@ -15,6 +15,7 @@ from mortice import queries
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, conjunction, normal_form, superset
 from mortice.frames import polars_library
+from mortice.gather import gathered
 from mortice.instants import InstantLike
 from mortice.other_names import unknown_argument
 from mortice.scan import Scan
@@ -105,6 +106,8 @@ def scan_daft(
 
 def _check_options(function: str, options: dict[str, Any]) -> None:
     """Refuses options that are no arguments of a table."""
+    if not options:
+        return
     known = [*inspect.signature(Table).parameters]
     for name in options:
         if name not in known:
@@ -158,10 +161,11 @@ class _Source:
         scan = self._scan(used, None if n_rows is not None else predicate)
         if n_rows is not None:
             scan = scan.limit(n_rows)
-        for batch in scan.to_reader():
-            frame = library.from_arrow(batch)
+        for rows in gathered(scan.to_reader()):
+            frame = library.from_arrow(rows)
             if predicate is not None:
-                frame = frame.filter(predicate)
+                # In one query, as each has a cost that does not depend on the number of rows.
+                frame = frame.lazy().filter(predicate).select(names).collect()
             yield frame.select(names)
 
     def _scan(self, names: list[str], predicate: polars.Expr | None) -> Scan:
