@@ -13,6 +13,8 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, RecordBatch, RecordBatchOptions, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use crate::sound_values::with_sound_values;
+
 /// A stream of batches, which have the columns of its schema.
 pub(crate) struct ArrowStream {
     stream: FFI_ArrowArrayStream,
@@ -71,7 +73,8 @@ impl ArrowStream {
         if has_null_rows(&rows) {
             return Err(invalid(&format!("batch {number} has rows that are null")));
         }
-        batch_of(Arc::clone(&self.schema), rows).map(Some)
+        let batch = with_sound_values(batch_of(Arc::clone(&self.schema), rows)?);
+        batch.map(Some).map_err(|what| invalid(&format!("batch {number}: {what}")))
     }
 }
 
@@ -111,7 +114,7 @@ pub(crate) unsafe fn take_batch(
     if has_null_rows(&rows) {
         return Err(ArrowError::SchemaError("rows that are null".into()));
     }
-    batch_of(schema.into(), rows)
+    with_sound_values(batch_of(schema.into(), rows)?).map_err(|what| invalid(&what))
 }
 
 fn has_null_rows(rows: &StructArray) -> bool {

@@ -31,6 +31,7 @@ mod merger;
 mod metadata;
 mod restore;
 mod scan;
+mod sound_values;
 mod split;
 mod stream;
 mod table;
