@@ -184,6 +184,9 @@ class InvalidTableError(MorticeError):
 
     The message names the file. `mortice verify TABLE` lists what is wrong, and `mortice repair TABLE` deletes what
     stopped writers left. `mortice metadata build TABLE --rebuild` replaces a damaged metadata table.
+
+    "Non UTF-8 data" is no damage: Spark writes such strings where they are cast from binary, and Arrow cannot have
+    them. The other columns of the table can be read; in Spark, `decode(column, 'ISO-8859-1')` makes text of them.
     """
 
     default_code = "MORTICE-INVALID-TABLE"
