@@ -42,6 +42,19 @@ impl Line {
         Self { raw, entry: Some((key.to_owned(), value.to_owned())) }
     }
 
+    /// Makes another line possible after this one. A backslash at the end of a file continues nothing, and must not
+    /// continue into that line: a blank one ends what it continues.
+    fn end(&mut self) {
+        if !self.raw.ends_with(['\n', '\r']) {
+            self.raw.push('\n');
+        }
+        let content = self.raw.trim_end_matches(['\n', '\r']);
+        let backslashes = content.len().saturating_sub(content.trim_end_matches('\\').len());
+        if self.entry.is_some() && backslashes % 2 == 1 {
+            self.raw.push('\n');
+        }
+    }
+
     fn has_key(&self, key: &str) -> bool {
         self.entry.as_ref().is_some_and(|(one, _)| one == key)
     }
@@ -76,11 +89,7 @@ impl PropertiesFile {
         match self.lines.iter_mut().rev().find(|line| line.has_key(key)) {
             Some(old) => *old = line,
             None => {
-                if let Some(last) = self.lines.last_mut()
-                    && !last.raw.ends_with(['\n', '\r'])
-                {
-                    last.raw.push('\n');
-                }
+                self.lines.last_mut().map(Line::end);
                 self.lines.push(line);
             }
         }
@@ -245,6 +254,24 @@ mod tests {
         assert_eq!((file.get("a"), file.to_bytes().as_slice()), (Some("é"), bytes.as_slice()));
         file.set("b", "ü");
         assert_eq!(file.to_bytes(), b"a=\xe9\nb=\\u00FC\n");
+    }
+
+    #[test]
+    fn a_backslash_at_the_end_of_a_file_continues_nothing() {
+        for (text, expected) in [
+            ("a=1\\", "a=1\\\n\nb=2\n"),
+            ("a=1\\\n", "a=1\\\n\nb=2\n"),
+            ("a=1\\\r\n  ", "a=1\\\r\n  \nb=2\n"),
+            ("a=1\\\\", "a=1\\\\\nb=2\n"),
+            ("#a=1\\", "#a=1\\\nb=2\n"),
+        ] {
+            let mut file = PropertiesFile::parse(text.as_bytes()).unwrap();
+            let before = file.get("a").map(str::to_owned);
+            file.set("b", "2");
+            assert_eq!(String::from_utf8(file.to_bytes()).unwrap(), expected);
+            let again = PropertiesFile::parse(&file.to_bytes()).unwrap();
+            assert_eq!((again.get("a"), again.get("b")), (before.as_deref(), Some("2")), "{text:?}");
+        }
     }
 
     #[test]
