@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.meta_columns import META_COLUMNS
+from mortice.python_values import are_kept, array_of
 
 __all__ = ["arrow_rows", "check_names", "is_list_of_keys", "key_rows"]
 
@@ -61,18 +62,19 @@ def _check_name(name: object) -> None:
 def _as_arrow(data: Any, schema: SchemaOf) -> Any:
     if _is_pandas_frame(data):
         try:
-            return pa.Table.from_pandas(data)
+            return _of_pandas(data)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InvalidArgumentError(f"the rows cannot be read: {': '.join(map(str, error.args))}") from error
     if _is_relation(data):
         return _with_doubles(data, schema())
+    if (frame := _polars_frame(data)) is not None:
+        # Early releases of polars 1 have no C stream, and no release a valid one of a column without values.
+        is_sound = hasattr(frame, "__arrow_c_stream__") and "Null" not in str(frame.dtypes)
+        return frame if is_sound else frame.to_arrow()
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         return data
     if isinstance(data, Mapping):
         return _table({_name(name): _values(name, values) for name, values in data.items()}, schema)
-    if (frame := _polars_frame(data)) is not None:
-        # Early releases of polars 1 have no C stream.
-        return frame.to_arrow()
     dataset = sys.modules.get("pyarrow.dataset")
     if dataset is not None and isinstance(data, dataset.Dataset):
         return data.scanner().to_reader()
@@ -81,6 +83,14 @@ def _as_arrow(data: Any, schema: SchemaOf) -> Any:
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
         raise _refused(f"got {type(data).__name__}")
     return _of_items(data, schema)
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    table = pa.Table.from_pandas(frame)
+    for at, (name, kind) in enumerate(frame.dtypes.items()):
+        if str(kind) == "object" and not are_kept(frame.iloc[:, at], table.column(at)):
+            raise ValueError(f"the values of column {name!r} have no type in common")
+    return table
 
 
 def is_list_of_keys(data: Any) -> bool:
@@ -138,24 +148,20 @@ def _of_dicts(items: Iterable[Any], schema: SchemaOf) -> pa.Table:
 
 def _table(columns: Mapping[str, Any], schema: SchemaOf) -> pa.Table:
     known = {field.name: field.type for field in schema()}
-    arrays = {name: _array(values, known.get(name)) for name, values in columns.items()}
+    arrays = {name: _array(values, known.get(name), name) for name, values in columns.items()}
     try:
         return pa.table(arrays)
     except pa.ArrowException as error:
         raise _refused(str(error)) from error
 
 
-def _array(values: Any, kind: pa.DataType | None) -> Any:
+def _array(values: Any, kind: pa.DataType | None, name: str) -> Any:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     try:
-        return pa.array(values, type=kind)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        # The write refuses values that the column does not hold, and names row and column.
-        try:
-            return pa.array(values)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise _refused(str(error)) from error
+        return array_of(values, kind, name)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise _refused(str(error)) from error
 
 
 def _values(name: object, values: Any) -> Any:
