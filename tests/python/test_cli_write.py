@@ -1,6 +1,7 @@
 """`mortice create` and `mortice write`, run in a process."""
 
 import contextlib
+import decimal
 import json
 import os
 import pty
@@ -13,6 +14,7 @@ import pytest
 from pyarrow import csv, feather
 
 import mortice
+from mortice.cli import json_lines
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
 COLUMNS = "id string not null, city string, fare double, ts long, paid decimal(10,2), at timestamp"
@@ -146,3 +148,94 @@ def test_progress_is_shown_at_a_terminal_only(table, tmp_path):
     assert running.returncode == 0
     assert b"[" + b"#" * 30 + b"] 1,000 of 1,000 rows" in written
     assert written.endswith(b"\r\x1b[K")
+
+
+def write_json(path, *documents):
+    path.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def types_table(tmp_path):
+    inner = pa.struct([("a", pa.int64()), ("d", pa.date32())])
+    times = [("ts", pa.timestamp("us")), ("tz", pa.timestamp("us", "UTC"))]
+    columns = [("id", pa.string()), ("d", pa.date32()), *times, ("s", inner), ("l", pa.list_(pa.date32()))]
+    mortice.create_table(tmp_path / "types", pa.schema(columns), name="t", record_key="id")
+    return tmp_path / "types"
+
+
+FILLED = ("--operation", "upsert", "--option", "hoodie.write.set.null.for.missing.columns=true")
+
+
+def test_dates_and_times_of_json(tmp_path, types_table):
+    document = {"id": "a", "d": "2024-01-02", "ts": "2024-01-02 03:04:05.5", "tz": "2024-01-02T03:04:05+02:00"}
+    given = write_json(tmp_path / "a.json", document | {"s": {"a": 1, "d": "2024-01-03"}, "l": ["2024-01-04"]})
+    command("write", types_table, given, *FILLED)
+    shown = json.loads(command("read", types_table, "--json").stdout)
+    assert shown == {
+        "id": "a",
+        "d": "2024-01-02",
+        "ts": "2024-01-02T03:04:05.500000",
+        "tz": "2024-01-02T01:04:05+00:00",
+        "s": {"a": 1, "d": "2024-01-03"},
+        "l": ["2024-01-04"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ({"ts": "2024-01-02T03:04:05+02:00"}, "expected no zone offset"),
+        ({"tz": "2024-01-02T03:04:05"}, "expected a zone offset"),
+        ({"d": "2024-01-02T03:04:05"}, "2024-01-02T03:04:05"),
+        ({"s": {"a": 1, "b": 2}}, "unexpected field"),
+        ({"s": {"a": 1.5}}, "1.5"),
+        ({"ts": "2024-01-02 03:04:05.1234567"}, "1234567"),
+    ],
+)
+def test_what_a_column_does_not_hold_is_an_error_that_names_the_file(tmp_path, types_table, document, says):
+    given = write_json(tmp_path / "a.json", {"id": "a"} | document)
+    error = command("write", types_table, given, *FILLED, status=2).stderr
+    assert says in error
+    assert str(given) in error
+
+
+def test_columns_of_json_may_come_late(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_lines, "_PIECE", 64)
+    documents = [{"id": str(n), "pad": "x" * n} for n in range(100)]
+    given = write_json(tmp_path / "a.json", *documents, {"id": "b", "late": 1}, {"id": "c", "late": 1.5})
+    rows = json_lines.JsonLines([str(given)], None)
+    assert rows.schema.field("late").type == pa.float64()
+    assert rows.to_reader().read_all()["late"].to_pylist() == [None] * 100 + [1.0, 1.5]
+    known = json_lines.JsonLines([str(given)], pa.schema([("late", pa.decimal128(5, 1))]))
+    assert known.to_reader().read_all().to_pylist()[-1] == {"id": "c", "pad": None, "late": decimal.Decimal("1.5")}
+
+
+def test_a_column_that_comes_late_is_not_left_out(tmp_path, table):
+    documents = [{"id": str(n), "city": "oslo", "fare": 1.0, "ts": n, "pad": "x" * 100} for n in range(20_000)]
+    given = write_json(tmp_path / "a.json", *documents, documents[0] | {"late": 1})
+    error = command("write", table, given, "--operation", "upsert", status=2).stderr
+    assert '"late"' in error or '"pad"' in error
+    command("write", table, given, "--operation", "upsert", "--columns", "add")
+    assert "late" in mortice.Table(table).schema.names
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_files_of_different_columns_are_refused(tmp_path, table, suffix):
+    one = write_file(tmp_path / f"one{suffix}", rows([1]))
+    other = tmp_path / f"other{suffix}"
+    more = pa.table({"id": ["2"], "city": ["oslo"], "fare": [1.0], "ts": [2], "tip": [5]})
+    {".parquet": pq.write_table, ".csv": csv.write_csv, ".arrow": feather.write_feather}[suffix](more, other)
+    for order in ((one, other), (other, one)):
+        error = command("write", table, *order, "--operation", "upsert", status=2).stderr
+        assert "has the column 'tip'" in error
+        assert str(one) in error
+    assert mortice.Table(table).count() == 0
+
+
+def test_files_of_different_types_are_refused(tmp_path, table):
+    one = write_file(tmp_path / "one.parquet", rows([1]))
+    narrow = pa.Table.from_pylist(rows([2])).cast(SCHEMA.set(2, pa.field("fare", pa.float32())))
+    pq.write_table(narrow, tmp_path / "two.parquet")
+    error = command("write", table, one, tmp_path / "two.parquet", "--operation", "upsert", status=2).stderr
+    assert "'fare' is float" in error

@@ -8,11 +8,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import csv
 
+from mortice.cli.json_lines import JsonLines
 from mortice.errors import InvalidArgumentError
 from mortice.type_names import columns_of_text
 
@@ -62,12 +63,19 @@ class DataFiles:
         self._copy = _copy_of_stdin() if "-" in paths else None
         self._paths = [self._copy.name if self._copy and path == "-" else path for path in paths]
         try:
-            self._dataset = ds.dataset(self._paths, format=self._reader(None))
+            if self._format == "json":
+                self._rows: Any = JsonLines(self._paths, table)
+                return
+            # What pyarrow.dataset reads has the columns of the first file.
+            self._rows = ds.dataset(self._paths, format=self._reader(None))
+            for path in self._paths[1:]:
+                self._compare(path, ds.dataset(path, format=self._reader(None)).schema)
             if table is not None and self._format in WITHOUT_TYPES:
-                schema = _typed(self._dataset.schema, table)
-                self._dataset = ds.dataset(self._paths, schema=schema, format=self._reader(schema))
-        except (OSError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InvalidArgumentError(f"{', '.join(self._paths)}: {error}") from error
+                schema = _typed(self.schema, table)
+                self._rows = ds.dataset(self._paths, schema=schema, format=self._reader(schema))
+        except (OSError, pa.ArrowException) as error:
+            where = "" if self._format == "json" else f"{', '.join(self._paths)}: "
+            raise InvalidArgumentError(f"{where}{error}") from error
 
     def __enter__(self) -> DataFiles:  # noqa: PYI034 — Self needs Python 3.11
         return self
@@ -81,16 +89,35 @@ class DataFiles:
     @property
     def schema(self) -> pa.Schema:
         """The columns of the rows."""
-        return self._dataset.schema
+        return self._rows.schema
 
     @property
     def row_count(self) -> int | None:
         """The number of rows; None if the files would have to be read for it."""
-        return None if self._format in WITHOUT_TYPES else self._dataset.count_rows()
+        return None if self._format in WITHOUT_TYPES else self._rows.count_rows()
 
     def reader(self) -> pa.RecordBatchReader:
         """Returns the rows as a stream."""
-        return self._dataset.scanner().to_reader()
+        return self._rows.to_reader() if isinstance(self._rows, JsonLines) else self._rows.scanner().to_reader()
+
+    def _compare(self, path: str, columns: pa.Schema) -> None:
+        """Refuses a file of other columns than the first: pyarrow would leave out those that the first does not have.
+
+        Raises:
+            InvalidArgumentError: The names differ, or the types of a format that has types.
+        """
+        first, own = ({field.name: field.type for field in schema} for schema in (self.schema, columns))
+        for name in [*first, *own]:
+            if name not in first or name not in own:
+                has, lacks = (path, self._paths[0]) if name in own else (self._paths[0], path)
+                raise InvalidArgumentError(
+                    f"{has} has the column {name!r}, which {lacks} does not have; write them one by one"
+                )
+            if first[name] != own[name] and self._format not in WITHOUT_TYPES:
+                raise InvalidArgumentError(
+                    f"the column {name!r} is {own[name]} in {path}, and {first[name]} in {self._paths[0]}; write them "
+                    "one by one"
+                )
 
     def _reader(self, schema: pa.Schema | None) -> ds.FileFormat | str:
         if self._format != "csv":
