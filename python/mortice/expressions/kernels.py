@@ -179,7 +179,7 @@ def assigned(value: Value, column: pa.Field) -> Value:
     floating-point numbers. Other values are cast only if the column holds them exactly. Raises
     `InvalidArgumentError`, naming column and value, otherwise.
     """
-    value, kind = _moment(value, column.type), column.type
+    value, kind = _exact_moment(value, column), column.type
     source = value.type
     if source.equals(kind):
         return value
@@ -198,6 +198,29 @@ def assigned(value: Value, column: pa.Field) -> Value:
             message = f"column {column.name!r} is {kind}, which does not hold {lost.as_py()!r} exactly"
             raise InvalidArgumentError(message)
     return converted
+
+
+def _exact_moment(value: Value, column: pa.Field) -> Value:
+    """Returns a string constant as the date or time of a column, unless it says another one, or more."""
+    kind = column.type
+    try:
+        read = _moment(value, kind)
+        if read is value or _says(value, read):
+            return read
+    except pa.ArrowInvalid:
+        pass
+    raise InvalidArgumentError(f"column {column.name!r} is {kind}, which does not hold {value.as_py()!r} exactly")
+
+
+def _says(text: Value, read: Value) -> bool:
+    """Returns true if text has no time besides a date, and no zone besides a time without one.
+
+    Raises `ArrowInvalid` for text of another form.
+    """
+    if pa.types.is_date(read.type):
+        time = pc.cast(pc.utf8_trim_whitespace(text), pa.timestamp("us"))
+        return bool(as_type(read, time.type).equals(time))
+    return read.type.tz is not None or bool(pc.cast(text, read.type).equals(read))
 
 
 def _is_assignable(source: pa.DataType, kind: pa.DataType) -> bool:

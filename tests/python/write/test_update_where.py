@@ -1,5 +1,6 @@
 """`Table.update_where` and `Table.merge`: SQL's rules by expressions, on tables of every kind."""
 
+import datetime as dt
 import random
 from decimal import Decimal
 
@@ -228,3 +229,31 @@ def test_tables_that_cannot_be_changed_so_are_refused(tmp_path):
     table.insert(arrow([row("a")]))
     with pytest.raises(UnsupportedError, match="keys are generated"):
         table.update_where({"fare": "1"}, "true")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (pa.date32(), " 2024-01-02 ", dt.date(2024, 1, 2)),
+        (pa.date32(), "2024-01-02 00:00", dt.date(2024, 1, 2)),
+        (pa.date32(), "2024-01-02 05:00", None),
+        (pa.date32(), "2024-01-02T00:00:00Z", None),
+        (pa.date32(), "soon", None),
+        (pa.timestamp("us"), "2024-01-02 05:00", dt.datetime(2024, 1, 2, 5)),
+        (pa.timestamp("us"), "2024-01-02T05:00:00+02:00", None),
+        (pa.timestamp("us"), "2024-01-02 05:00:00.1234567", None),
+        (pa.timestamp("us", "UTC"), "2024-01-02 05:00", dt.datetime(2024, 1, 2, 5, tzinfo=dt.timezone.utc)),
+        (pa.timestamp("us", "UTC"), "2024-01-02T05:00:00+02:00", dt.datetime(2024, 1, 2, 3, tzinfo=dt.timezone.utc)),
+        (pa.timestamp("us", "UTC"), "2024-01-02 05:00:00.1234567Z", None),
+    ],
+)
+def test_text_loses_neither_time_nor_zone(tmp_path, kind, text, value):
+    columns = pa.schema([("id", pa.string()), ("v", kind)])
+    table = mortice.create_table(tmp_path / "t", columns, name="t", record_key="id")
+    table.insert([{"id": "a", "v": None}])
+    if value is None:
+        with pytest.raises(InvalidArgumentError, match=r"column 'v' is .*, which does not hold '.*' exactly"):
+            table.update_where({"v": f"'{text}'"}, "id = 'a'")
+    else:
+        table.update_where({"v": f"'{text}'"}, "id = 'a'")
+    assert mortice.Table(table.uri).to_arrow()["v"].to_pylist() == [value]
