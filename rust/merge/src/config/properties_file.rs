@@ -51,7 +51,8 @@ impl Line {
         let content = self.raw.trim_end_matches(['\n', '\r']);
         let backslashes = content.len().saturating_sub(content.trim_end_matches('\\').len());
         if self.entry.is_some() && backslashes % 2 == 1 {
-            self.raw.push('\n');
+            // After a carriage return, the first line feed belongs to it.
+            self.raw.push_str(if self.raw.ends_with('\r') { "\n\n" } else { "\n" });
         }
     }
 
@@ -262,6 +263,7 @@ mod tests {
             ("a=1\\", "a=1\\\n\nb=2\n"),
             ("a=1\\\n", "a=1\\\n\nb=2\n"),
             ("a=1\\\r\n  ", "a=1\\\r\n  \nb=2\n"),
+            ("a=1\\\r", "a=1\\\r\n\nb=2\n"),
             ("a=1\\\\", "a=1\\\\\nb=2\n"),
             ("#a=1\\", "#a=1\\\nb=2\n"),
         ] {
