@@ -199,6 +199,9 @@ def test_what_cannot_be_written_is_refused_by_name(spark, tmp_path, path):
         mortice.spark.write(rows, str(tmp_path / "nothing"))
     with pytest.raises(TableNotFoundError):
         mortice.spark.write(rows, str(tmp_path / "nothing"), "delete")
+    not_text = spark.sql("select 'a' id, cast(x'ff' as string) city, 1.0D fare, 1L ts")
+    with pytest.raises(InvalidArgumentError, match='column "city": value 0 is not UTF-8'):
+        mortice.spark.write(not_text, path)
     with pytest.raises(InvalidArgumentError, match=r'column "id": the record key is null or empty.*data frame'):
         mortice.spark.write(frame(spark, [("c", "oslo", 1.0, 1), (None, "oslo", 1.0, 1)], 1), path)
     with pytest.raises(InvalidArgumentError, match=r"hoodie\.idnex\.type"):

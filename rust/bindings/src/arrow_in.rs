@@ -57,6 +57,12 @@ impl Iterator for ArrowInput {
     }
 }
 
+/// Whether batches could not be read since a value in them is one that Arrow cannot have.
+pub(crate) fn is_of_a_value(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
+    matches!(cause, Some(ArrowError::InvalidArgumentError(_)))
+}
+
 fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<ArrowStream> {
     let stream = pointer::<FFI_ArrowArrayStream>(capsule, c"arrow_array_stream")?;
     // SAFETY: a capsule of that name holds an initialised `ArrowArrayStream` for as long as it lives, by the rules of

@@ -15,7 +15,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use crate::sound_values::with_sound_values;
 
-/// A stream of batches, which have the columns of its schema.
+/// A stream of batches, which have the columns of its schema. The error for a value that Arrow cannot have is an
+/// `InvalidArgumentError`.
 pub(crate) struct ArrowStream {
     stream: FFI_ArrowArrayStream,
     schema: SchemaRef,
@@ -74,7 +75,7 @@ impl ArrowStream {
             return Err(invalid(&format!("batch {number} has rows that are null")));
         }
         let batch = with_sound_values(batch_of(Arc::clone(&self.schema), rows)?);
-        batch.map(Some).map_err(|what| invalid(&format!("batch {number}: {what}")))
+        batch.map(Some).map_err(|what| ArrowError::InvalidArgumentError(format!("batch {number}: {what}")))
     }
 }
 
@@ -114,7 +115,7 @@ pub(crate) unsafe fn take_batch(
     if has_null_rows(&rows) {
         return Err(ArrowError::SchemaError("rows that are null".into()));
     }
-    with_sound_values(batch_of(schema.into(), rows)?).map_err(|what| invalid(&what))
+    with_sound_values(batch_of(schema.into(), rows)?).map_err(ArrowError::InvalidArgumentError)
 }
 
 fn has_null_rows(rows: &StructArray) -> bool {

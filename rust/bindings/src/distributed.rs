@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::arguments::{StorageArgument, at_location};
 use crate::arrow::{ArrowBatch, ArrowSchema};
-use crate::arrow_in::ArrowInput;
+use crate::arrow_in::{ArrowInput, is_of_a_value};
 use crate::errors::{raised, released};
 use crate::merge_into::MergePlan;
 use crate::table::Table;
@@ -193,7 +193,8 @@ pub(crate) fn run_stage(
     let (partition, stage_number, attempt) = task;
     let task = TaskAttempt { partition, stage: stage_number, attempt };
     // The engine's own errors, which another attempt may not have.
-    let input = ArrowInput::from_python(batches)?.map(|batch| batch.map_err(|error| error.with_kind(ErrorKind::Io)));
+    let failed = |error: Error| if is_of_a_value(&error) { error } else { error.with_kind(ErrorKind::Io) };
+    let input = ArrowInput::from_python(batches)?.map(move |batch| batch.map_err(failed));
     let batches = released(py, || run(stage, task, Box::new(input)))?;
     Ok(StageBatches(Mutex::new(batches)))
 }
