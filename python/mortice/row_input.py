@@ -13,7 +13,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.meta_columns import META_COLUMNS
 from mortice.python_values import are_kept, array_of
 
-__all__ = ["arrow_rows", "check_names", "is_list_of_keys", "key_rows"]
+__all__ = ["arrow_rows", "check_names", "key_rows", "listed_keys"]
 
 SchemaOf = Callable[[], pa.Schema]
 
@@ -93,13 +93,23 @@ def _of_pandas(frame: Any) -> pa.Table:
     return table
 
 
-def is_list_of_keys(data: Any) -> bool:
-    """Returns true for a list of values, which are keys of a table with one key field."""
+def listed_keys(data: Any) -> list[Any] | None:
+    """Returns a list, set, array or series of values, which are keys of a table with one key field, as a list; None for
+    anything else.
+    """
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return None if pa.types.is_struct(data.type) else data.to_pylist()
+    if hasattr(data, "dtype") and hasattr(data, "tolist") and getattr(data, "ndim", 1) == 1:
+        return list(data.tolist())
+    if hasattr(data, "dtype") and hasattr(data, "to_list"):
+        return list(data.to_list())
     is_list = isinstance(data, (list, tuple, set, frozenset)) and len(data) > 0
-    return is_list and not any(isinstance(one, (Mapping, list, tuple)) or hasattr(one, "schema") for one in data)
+    if not is_list or any(isinstance(one, (Mapping, list, tuple)) or hasattr(one, "schema") for one in data):
+        return None
+    return list(data)
 
 
-def key_rows(keys: Iterable[Any], field: str, schema: pa.Schema) -> pa.Table:
+def key_rows(keys: Sequence[Any], field: str, schema: pa.Schema) -> pa.Table:
     """Returns rows of keys.
 
     Args:
@@ -107,7 +117,7 @@ def key_rows(keys: Iterable[Any], field: str, schema: pa.Schema) -> pa.Table:
         field: The name of the key field.
         schema: The table's columns.
     """
-    return _table({field: list(keys)}, lambda: schema)
+    return _table({field: keys}, lambda: schema)
 
 
 def _of_items(items: Iterable[Any], schema: SchemaOf) -> Any:

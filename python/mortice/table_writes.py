@@ -18,7 +18,7 @@ from mortice.merge_into import clauses_of
 from mortice.observe import observed
 from mortice.other_names import with_hints
 from mortice.partitioner import Partitioner, partitioned
-from mortice.row_input import arrow_rows, is_list_of_keys, key_rows
+from mortice.row_input import arrow_rows, key_rows, listed_keys
 from mortice.scan import Scan
 from mortice.table_base import TableBase
 from mortice.validators import Validator, validated
@@ -90,7 +90,8 @@ class TableWrites(TableBase):
         """Deletes keys as one commit.
 
         Args:
-            keys_or_rows: A list of keys, of a table with one key field: their rows are deleted in all partitions. Or
+            keys_or_rows: A list of keys, or an array or series, of a table with one key field: their rows are deleted in
+                all partitions. Or
                 rows with `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them, or else
                 with at least the columns of the record key and of the partition path. These are cast to the table's
                 types. Keys that are not in the table are left out.
@@ -106,7 +107,8 @@ class TableWrites(TableBase):
                 f"delete takes rows or a list of keys, got {keys_or_rows!r}; delete_where deletes the rows that a "
                 "condition selects"
             )
-        if not is_list_of_keys(keys_or_rows):
+        keys = listed_keys(keys_or_rows)
+        if keys is None:
             return self._write("delete", keys_or_rows, options)
         fields = self._native.record_key_fields
         if len(fields) != 1:
@@ -115,8 +117,8 @@ class TableWrites(TableBase):
                 "columns"
             )
         if self._native.partition_fields:
-            return self.delete_where([(fields[0], "in", list(keys_or_rows))], options)
-        return self._write("delete", key_rows(keys_or_rows, fields[0], self._columns_of_table()), options)
+            return self.delete_where([(fields[0], "in", keys)], options)
+        return self._write("delete", key_rows(keys, fields[0], self._columns_of_table()), options)
 
     def bulk_insert(
         self,

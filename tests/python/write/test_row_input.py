@@ -3,6 +3,7 @@
 import datetime as dt
 import decimal
 
+import numpy
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
@@ -108,6 +109,27 @@ def test_keys_are_deleted_by_their_values(tmp_path, partition_by):
     table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id", partition_by=partition_by)
     table.upsert([*ROWS, {"id": "c", "n": 3}])
     assert table.delete(["a", "c", "unknown"]).deletes == 2
+    assert table.to_arrow(columns="id")["id"].to_pylist() == ["b"]
+
+
+@pytest.mark.parametrize("partition_by", [[], ["n"]], ids=str)
+@pytest.mark.parametrize("form", ["pyarrow", "chunked", "numpy", "pandas", "index", "polars", "set"])
+def test_arrays_and_series_are_keys(tmp_path, partition_by, form):
+    polars, pandas = (pytest.importorskip(name) for name in ("polars", "pandas"))
+    makers = {
+        "pyarrow": pa.array,
+        "chunked": lambda keys: pa.chunked_array([keys[:1], keys[1:]], pa.string()),
+        "numpy": lambda keys: numpy.array(keys, dtype=object),
+        "pandas": lambda keys: pandas.Series(keys, index=range(5, 5 + len(keys)), dtype=object),
+        "index": lambda keys: pandas.Index(keys, dtype=object),
+        "polars": lambda keys: polars.Series(keys, dtype=polars.String),
+        "set": set,
+    }
+    table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id", partition_by=partition_by)
+    table.upsert([*ROWS, {"id": "c", "n": 3}])
+    assert table.delete(makers[form](["a", "c"])).deletes == 2
+    if form != "set":
+        assert table.delete(makers[form]([])).deletes == 0
     assert table.to_arrow(columns="id")["id"].to_pylist() == ["b"]
 
 
