@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 
 use super::{
-    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
+    FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, RootLock, Storage,
+    StoreUpload,
 };
 use mortice_base::error::{Error, ErrorKind, Result};
 
@@ -91,6 +92,10 @@ impl FileStore for FailingStore {
 
     fn check_removable(&self, path: &str) -> Result<()> {
         self.inner.check_removable(path)
+    }
+
+    fn try_lock_root(&self) -> Result<RootLock> {
+        if self.is_remote { Ok(RootLock::Unsupported) } else { self.inner.try_lock_root() }
     }
 
     fn create_folder(&self, path: &str) -> Result<()> {

@@ -84,7 +84,7 @@ pub use options::object_options::{ObjectOptions, needed_options};
 pub use options::supplier::{CREDENTIALS, CredentialValues, CredentialsSupplier, set_credentials_supplier};
 pub use overlay::OverlaidFolder;
 pub use prefix::PrefixSource;
-pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
+pub use put::{FileStore, FileVersion, PutOutcome, RenameOutcome, RootLock, StoreUpload};
 pub use requests::{RequestCounters, RequestCounts, counted};
 pub use section::SectionSource;
 pub use source::{FileSource, ReadFrom};

@@ -39,6 +39,16 @@ pub enum RenameOutcome {
     Unable,
 }
 
+/// Whether a process has a store's root to itself, as far as others ask for it.
+pub enum RootLock {
+    /// Until this is dropped, or the process ends.
+    Held(Box<dyn Send>),
+    /// Another process or thread has it.
+    Taken,
+    /// The storage has no such lock.
+    Unsupported,
+}
+
 /// A large file that is written in parts. It is invisible until it is finished, and discarded if this is dropped
 /// before.
 pub trait StoreUpload: Send {
@@ -93,6 +103,15 @@ pub trait FileStore: Storage {
     /// `InvalidTable` if it would not; errors of the storage.
     fn check_removable(&self, _path: &str) -> Result<()> {
         Ok(())
+    }
+
+    /// Takes the advisory lock of the root, if it is free. Nothing is written for it, and it does not outlive its
+    /// process.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn try_lock_root(&self) -> Result<RootLock> {
+        Ok(RootLock::Unsupported)
     }
 
     /// Creates a folder and its parents, on storage that has folders.

@@ -7,9 +7,11 @@
 //! | `anchored` | names in open folders, so that changes do not follow links |
 //! | `create` | files that are created exclusively and appended to |
 //! | `put` | whole files, replaced crash-safely |
+//! | `root_lock` | the advisory lock of a folder |
 
 mod anchored;
 pub(crate) mod create;
 pub(crate) mod mmap;
 pub(crate) mod put;
+mod root_lock;
 pub(crate) mod storage;

@@ -17,12 +17,17 @@ use rustix::fs::{FileType, FlockOperation, flock};
 use uuid::Uuid;
 
 use super::anchored::{AnchoredName, MissingFolder};
+use super::root_lock;
 use super::storage::open_regular;
-use crate::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload};
+use crate::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, RootLock, StoreUpload};
 use crate::{LocalStorage, Storage};
 use mortice_base::error::{Error, ErrorKind, Result};
 
 impl FileStore for LocalStorage {
+    fn try_lock_root(&self) -> Result<RootLock> {
+        Ok(root_lock::try_lock(self.folder()))
+    }
+
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         let target = AnchoredName::create(self.folder(), path)?;
         if bytes.is_empty() {

@@ -328,6 +328,22 @@ mod tests {
             check.run()
         }
 
+        fn alone(&self, before: &Timeline) -> Result<()> {
+            let writer = TimelineWriter::new(Arc::new(self.storage()), &self.config);
+            let (now, groups) = (self.timeline(), WrittenGroups::default());
+            let check = ConflictCheck {
+                writer: &writer,
+                config: &self.config,
+                before,
+                now: &now,
+                instant: &OWN.into(),
+                groups: &groups,
+                unit: ConflictUnit::FileGroup,
+                among: None,
+            };
+            check.check_alone()
+        }
+
         /// Checks as [`Self::check`] after `change`: the message of the conflict, if there is one.
         fn conflict(&self, is_merged: bool, change: impl FnOnce()) -> Option<String> {
             let before = self.timeline();
@@ -427,6 +443,31 @@ mod tests {
                 table.put(&format!("{time}.replacecommit.inflight"), profile.as_bytes());
             };
             assert_eq!(table.conflict(false, change).is_some(), conflicts, "{time}");
+        }
+    }
+
+    #[test]
+    fn without_a_lock_any_other_write_conflicts() {
+        for version in ["6", "9"] {
+            for (operation, conflicts) in [("UPSERT", true), ("DELETE_PARTITION", true), ("COMPACT", false)] {
+                let table = Table::new(version);
+                let before = table.timeline();
+                table.commit("20240104000000000", "deltacommit", operation, "g-0");
+                assert_eq!(table.alone(&before).is_err(), conflicts, "{version} {operation}");
+                table.alone(&table.timeline()).unwrap();
+            }
+            let table = Table::new(version);
+            let before = table.timeline();
+            for (name, conflicts) in [
+                ("20240106000000000.compaction.requested", false),
+                ("20240107000000000.rollback.requested", false),
+                ("20240104000000000.deltacommit.requested", true),
+            ] {
+                table.put(name, b"");
+                assert_eq!(table.alone(&before).is_err(), conflicts, "{version} {name}");
+            }
+            // It was pending when this write began.
+            table.alone(&table.timeline()).unwrap();
         }
     }
 

@@ -7,6 +7,7 @@ use super::conflict_unit::ConflictUnit;
 use super::file_system_lock::FileSystemLock;
 use super::heartbeat::HeartbeatOptions;
 use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
+use super::root_lock::RootLock;
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
@@ -35,7 +36,9 @@ pub enum FailedWrites {
 
 /// How writers of a table keep out of each other's way.
 pub struct Concurrency {
+    /// None if the writer is configured to be the only one.
     lock: Option<Arc<dyn TableLock>>,
+    root_lock: Arc<dyn TableLock>,
     wait: LockWait,
     /// What is done about failed writes.
     pub failed_writes: FailedWrites,
@@ -54,6 +57,7 @@ impl Concurrency {
     /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name; `InvalidArgument` for options
     /// that contradict each other or cannot be parsed.
     pub fn from_options(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
+        let root_lock: Arc<dyn TableLock> = Arc::new(RootLock::new(store));
         let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
         let clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
         let policy = failed_writes(options)?;
@@ -61,7 +65,8 @@ impl Concurrency {
             None | Some("single_writer") => {
                 return Ok(Self {
                     lock: None,
-                    wait,
+                    root_lock,
+                    wait: RootLock::wait(wait),
                     failed_writes: policy.unwrap_or(FailedWrites::Eager),
                     heartbeat,
                     clock_skew,
@@ -92,6 +97,7 @@ impl Concurrency {
         }
         Ok(Self {
             lock: Some(table_lock(store, storage, options)?),
+            root_lock,
             wait,
             failed_writes: policy.unwrap_or(FailedWrites::Lazy),
             heartbeat,
@@ -112,12 +118,12 @@ impl Concurrency {
         self.has_several_writers() || self.failed_writes == FailedWrites::Lazy
     }
 
-    /// Takes the lock; none if there is one writer.
+    /// Takes the lock. A writer that is configured to be the only one takes that of the table's folder, on local disks.
     ///
     /// # Errors
     /// As for [`acquire`].
-    pub fn lock(&self) -> Result<Option<Box<dyn HeldLock>>> {
-        self.lock.as_ref().map(|lock| acquire(&**lock, self.wait)).transpose()
+    pub fn lock(&self) -> Result<Box<dyn HeldLock>> {
+        acquire(&**self.lock.as_ref().unwrap_or(&self.root_lock), self.wait)
     }
 
     /// Releases a lock once the clocks of all writers are past the times that were generated under it.
@@ -126,7 +132,8 @@ impl Concurrency {
     /// `Interrupted` by a signal, after which the lock is released as well; those of the storage.
     pub fn release(&self, lock: Option<Box<dyn HeldLock>>) -> Result<()> {
         let Some(lock) = lock else { return Ok(()) };
-        let waited = pause(self.clock_skew);
+        // Writers on one machine have one clock.
+        let waited = if self.has_several_writers() { pause(self.clock_skew) } else { Ok(()) };
         waited.and(lock.release())
     }
 
@@ -137,8 +144,8 @@ impl Concurrency {
     /// As for [`Self::lock`]; that of `work`, or else of [`Self::release`].
     pub fn locked<T>(&self, work: impl FnOnce(Option<&mut Box<dyn HeldLock>>) -> Result<T>) -> Result<T> {
         let mut lock = self.lock()?;
-        let done = work(lock.as_mut());
-        let released = self.release(lock);
+        let done = work(Some(&mut lock));
+        let released = self.release(Some(lock));
         done.and_then(|done| released.map(|()| done))
     }
 }
@@ -216,10 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn one_writer_has_no_lock() {
+    fn one_writer_needs_no_lock() {
         for options in [&[][..], &[(MODE, "SINGLE_WRITER"), (PROVIDER, "InProcessLockProvider")]] {
             let single = concurrency(options).unwrap();
-            assert!(!single.has_several_writers() && !single.has_heartbeats() && single.lock().unwrap().is_none());
+            assert!(!single.has_several_writers() && !single.has_heartbeats());
+            single.lock().unwrap().release().unwrap();
             assert_eq!(single.failed_writes, FailedWrites::Eager);
         }
         assert!(concurrency(&[(POLICY[1], "LAZY")]).unwrap().has_heartbeats());
@@ -238,11 +246,11 @@ mod tests {
         ];
         let (one, other) = (concurrency(&options).unwrap(), concurrency(&options).unwrap());
         assert_eq!((one.failed_writes, one.has_heartbeats()), (FailedWrites::Lazy, true));
-        let held = one.lock().unwrap().unwrap();
+        let held = one.lock().unwrap();
         assert!(folder.path().join("lock").exists());
         assert!(other.lock().err().unwrap().to_string().contains("another writer"));
         held.release().unwrap();
-        other.lock().unwrap().unwrap().release().unwrap();
+        other.lock().unwrap().release().unwrap();
     }
 
     #[test]

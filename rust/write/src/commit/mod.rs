@@ -13,6 +13,7 @@
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
 //! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
+//! | `root_lock` | the lock of writers that are configured to be the only one |
 //! | `lock_options` | one writer or several, and which lock, by Hudi's options |
 //! | `heartbeat` | files that say that a writer is alive |
 //! | `open_mark` | files that say that tasks may add files to a write |
@@ -44,6 +45,7 @@ mod new_table_options;
 mod open_mark;
 mod request_instant;
 mod rolled_back_files;
+mod root_lock;
 mod storage_lock;
 mod timeline_writer;
 mod undone_writes;

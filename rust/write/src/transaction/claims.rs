@@ -14,9 +14,11 @@ use mortice_table::timeline::WriteOperation;
 
 /// What is compared with other writes before this one is completed.
 pub(super) struct Claims {
-    /// None if they are not compared: there is one writer, or others keep out of the way of this one.
+    /// None if they are not compared: others keep out of the way of this one.
     groups: Option<WrittenGroups>,
     new_keys: Option<NewKeys>,
+    /// Whether no other write may be under way at all: without a lock, what two of them write cannot be compared.
+    is_alone: bool,
 }
 
 impl Transaction {
@@ -27,9 +29,9 @@ impl Transaction {
     pub(super) fn claims(&self, statuses: &[WriteStatus], extra: &CommitExtra) -> Result<Claims> {
         // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
         let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
-        let is_compared = self.target.concurrency().has_several_writers() && !is_compaction;
-        let groups = is_compared.then(|| written_groups(statuses, extra));
-        Ok(Claims { groups, new_keys: self.new_keys(statuses)? })
+        let groups = (!is_compaction).then(|| written_groups(statuses, extra));
+        let is_alone = !self.target.concurrency().has_several_writers() && !self.is_service();
+        Ok(Claims { groups, new_keys: self.new_keys(statuses)?, is_alone })
     }
 
     /// A check of file groups against the table as it is now.
@@ -71,6 +73,9 @@ impl Claims {
         match &self.groups {
             Some(_) => check.run()?,
             None => check.check_own_instant()?,
+        }
+        if self.is_alone {
+            check.check_alone()?;
         }
         self.new_keys.as_mut().map_or(Ok(()), |new_keys| new_keys.check(&check, now))
     }

@@ -87,8 +87,8 @@ impl Transaction {
         let abandoned = self.abandoned_files(&markers, statuses)?;
         let mut claims = self.claims(statuses, extra)?;
         claims.check_early(self)?;
-        *lock = self.target.concurrency().lock()?;
-        self.drop_staged_by_others(lock.is_some())?;
+        *lock = Some(self.target.concurrency().lock()?);
+        self.drop_staged_by_others()?;
         let now = self.target.reopen()?;
         claims.check(self, &now)?;
         // Not before: they may be those of another process, which executes the plan since.
@@ -131,16 +131,13 @@ impl Transaction {
     /// Prepares the completed file before it is looked whether the write is still pending: who has rolled it back since has deleted the
     /// file, which cannot take its place any more. Only where others may take this writer for dead.
     fn stage(&self, completion: &CompletionTime, content: &Bytes) -> Result<Option<String>> {
-        match self.heartbeat {
-            Some(_) => self.files.stage(&self.instant, self.action, completion, content),
-            None => Ok(None),
-        }
+        self.files.stage(&self.instant, self.action, completion, content)
     }
 
     /// Writers that have lost the lock since they prepared their completed files cannot create them any more: either this write sees their
     /// instants completed, or they are not. Before the timeline is read by which conflicts are looked for.
-    fn drop_staged_by_others(&self, is_locked: bool) -> Result<()> {
-        match is_locked && self.heartbeat.is_some() {
+    fn drop_staged_by_others(&self) -> Result<()> {
+        match self.target.concurrency().has_several_writers() && self.heartbeat.is_some() {
             true => self.files.delete_staged_by_others(&self.instant),
             false => Ok(()),
         }

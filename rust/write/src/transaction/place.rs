@@ -53,9 +53,6 @@ impl Transaction {
         lock: &mut Option<Box<dyn HeldLock>>,
         compared: Compared<'_>,
     ) -> Result<()> {
-        if !self.target.concurrency().has_heartbeats() {
-            return Ok(());
-        }
         let confirmed = self.is_undisputed(completed, lock).and_then(|is_undisputed| match is_undisputed {
             true => Ok(()),
             false => self.confirm_locked(completed, lock, compared),
@@ -82,7 +79,7 @@ impl Transaction {
         let others: BTreeSet<RequestedTime> = others.collect();
         if is_lost(lock)? {
             drop(lock.take());
-            *lock = self.target.concurrency().lock()?;
+            *lock = Some(self.target.concurrency().lock()?);
         }
         let conflict = match self.check_completed(completed)? {
             Seen::RolledBack(conflict) => conflict,

@@ -350,7 +350,7 @@ fn a_writer_that_was_rolled_back_finds_out() {
     }
 }
 
-/// Writes to the table while another write is validated, as the only writer.
+/// Writes to the table while another write is validated, as the only writer. The other one is on storage without locks.
 struct WritesMeanwhile(Arc<Table>);
 
 impl CommitValidator for WritesMeanwhile {
@@ -366,7 +366,8 @@ fn a_write_that_was_rolled_back_while_it_was_validated_is_not_completed() {
             let table = Arc::new(table);
             table.insert(table.store(), "f", &["a"]).unwrap();
             let validator: Arc<dyn CommitValidator> = Arc::new(WritesMeanwhile(Arc::clone(&table)));
-            let transaction = table.begin_at(table.store(), WriteOperation::Insert).unwrap();
+            let remote = Arc::new(FailingStore::new(table.local(), usize::MAX, false).remote());
+            let transaction = table.begin_at(remote, WriteOperation::Insert).unwrap();
             let transaction = transaction.with_validator(Some(validator));
             let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
             let error = commit_rows(transaction, "g", &["b"], &extra).unwrap_err();
@@ -377,6 +378,30 @@ fn a_write_that_was_rolled_back_while_it_was_validated_is_not_completed() {
             assert_eq!(table.keys(), set(&["a", "c", "v"]), "{version}");
             table.check_clean(&format!("version {version}"));
         }
+    }
+}
+
+/// Two writers that are each configured to be the only one and to leave the pending write of the other alone.
+#[test]
+fn of_two_writes_without_a_lock_one_is_refused() {
+    for version in [6, 9] {
+        let mut table = Table::with_metadata(version);
+        table.options.insert("hoodie.clean.failed.writes.policy".into(), "NEVER".into());
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+        let (one, other) = (table.begin(WriteOperation::Insert).unwrap(), table.begin(WriteOperation::Insert).unwrap());
+        let refused = commit_rows(one, "g", &["b"], &extra).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::WriteConflict, "{refused}");
+        assert!(refused.to_string().contains("without a lock"), "{refused}");
+        commit_rows(other, "h", &["c"], &extra).unwrap();
+        assert_eq!(table.keys(), set(&["a", "c"]), "{version}");
+        // Other file groups, but one write was completed while the other was under way.
+        let late = table.begin(WriteOperation::Insert).unwrap();
+        table.insert(table.store(), "i", &["d"]).unwrap();
+        let refused = commit_rows(late, "k", &["e"], &extra).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::WriteConflict, "{refused}");
+        assert_eq!(table.keys(), set(&["a", "c", "d"]), "{version}");
+        table.check_clean(&format!("version {version}"));
     }
 }
 

@@ -69,11 +69,11 @@ impl Transaction {
     fn undo(mut self, lock: Option<Box<dyn HeldLock>>) -> Result<InstantOwnership> {
         let still_held = lock.and_then(|mut lock| lock.check().is_ok().then_some(lock));
         let lock = match still_held {
-            Some(lock) => Some(lock),
+            Some(lock) => lock,
             None => self.target.concurrency().lock()?,
         };
         let undone = self.roll_back();
-        let released = self.target.concurrency().release(lock);
+        let released = self.target.concurrency().release(Some(lock));
         let ownership = undone?;
         released.map(|()| ownership)
     }
