@@ -459,4 +459,22 @@ mod tests {
         let deep = format!("{}\"int\"{}", r#"{"type":"array","items":"#.repeat(100), "}".repeat(100));
         assert_eq!(parse(&deep).unwrap_err().kind(), ErrorKind::Unsupported);
     }
+
+    #[test]
+    fn a_default_is_the_double_that_its_text_says() {
+        let mut bits: u64 = 0x9e37_79b9_7f4a_7c15;
+        for _ in 0..2_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let double = f64::from_bits(bits);
+            if !double.is_finite() {
+                continue;
+            }
+            let text = format!(
+                r#"{{"type":"record","name":"r","fields":[{{"name":"a","type":"double","default":{double:e}}}]}}"#
+            );
+            let Type::Record(record) = parse(&text).unwrap() else { panic!("a record") };
+            let default = record.fields[0].default.as_ref().and_then(serde_json::Value::as_f64).unwrap();
+            assert_eq!(default.to_bits(), double.to_bits(), "{double:e}");
+        }
+    }
 }
