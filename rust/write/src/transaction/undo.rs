@@ -90,9 +90,13 @@ impl Transaction {
         let is_pending = || now.table.timeline.writes_at(&self.instant).any(|instant| !instant.is_completed());
         match self.is_service() {
             true if is_kept => rollbacks.roll_back_execution(&self.instant).map(drop)?,
-            // A pending instant is of this write: others do not begin one at its time.
-            false if is_kept || is_pending() => rollbacks.roll_back(&self.instant).map(drop)?,
+            false if is_kept => rollbacks.roll_back(&self.instant).map(drop)?,
             _ => {
+                // A pending instant is of this write: others do not begin one at its time.
+                if !self.is_service() && is_pending() {
+                    rollbacks.roll_back(&self.instant)?;
+                }
+                // The other writer may have deleted the marker of a file before there was the file.
                 remove_files_of_attempt(&rollbacks, &self.instant, &self.data.begun())?;
                 self.undo_metadata(&now)?;
             }
