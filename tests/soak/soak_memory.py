@@ -31,7 +31,8 @@ SMALL = {
     "hoodie.memory.merge.max.size": str(LIMIT),
     "hoodie.logfile.data.block.max.size": str(1 << 20),
     "hoodie.parquet.block.size": str(1 << 20),
-    "hoodie.parquet.max.file.size": str(8 << 20),
+    # Files are full with the lesser data already: a service has one file group in memory, and further ones add nothing.
+    "hoodie.parquet.max.file.size": str(2 << 20),
     "hoodie.parquet.small.file.limit": "0",
 }
 INDEXES = {
