@@ -24,6 +24,11 @@ pub trait TableLock: Send + Sync {
 
     /// Where the lock is, for messages.
     fn location(&self) -> String;
+
+    /// Whether the lock is a file, which a writer that was killed may have left.
+    fn is_file(&self) -> bool {
+        true
+    }
 }
 
 /// A lock that is held. It is released when it is dropped, as well as that can be done.
@@ -54,9 +59,9 @@ pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>
             return Ok(held);
         }
         if is_last {
+            let last = if lock.is_file() { ", or remove the lock if no writer is running" } else { "" };
             let message = format!(
-                "another writer held the lock of the table for {} s; try again, wait longer (hoodie.write.lock.wait_time_ms), or \
-                 remove the lock if no writer is running",
+                "another writer held the lock of the table for {} s; try again, wait longer (hoodie.write.lock.wait_time_ms){last}",
                 wait.limit.as_secs_f64()
             );
             return Err(Error::new(ErrorKind::Io, message).in_file(lock.location()));

@@ -137,14 +137,14 @@ impl Concurrency {
         waited.and(lock.release())
     }
 
-    /// Does something under the table's lock, if it has one, and releases it, also if that fails: a rollback before may have put times
+    /// Does something under the table's lock, and releases it, also if that fails: a rollback before may have put times
     /// on the timeline.
     ///
     /// # Errors
     /// As for [`Self::lock`]; that of `work`, or else of [`Self::release`].
-    pub fn locked<T>(&self, work: impl FnOnce(Option<&mut Box<dyn HeldLock>>) -> Result<T>) -> Result<T> {
+    pub fn locked<T>(&self, work: impl FnOnce(&mut Box<dyn HeldLock>) -> Result<T>) -> Result<T> {
         let mut lock = self.lock()?;
-        let done = work(Some(&mut lock));
+        let done = work(&mut lock);
         let released = self.release(Some(lock));
         done.and_then(|done| released.map(|()| done))
     }

@@ -37,6 +37,10 @@ impl TableLock for RootLock {
     fn location(&self) -> String {
         self.store.root().to_owned()
     }
+
+    fn is_file(&self) -> bool {
+        false
+    }
 }
 
 struct HeldRoot(Option<Box<dyn Send>>);
@@ -50,5 +54,30 @@ impl HeldLock for HeldRoot {
     fn release(mut self: Box<Self>) -> Result<()> {
         drop(self.0.take());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lock::acquire;
+    use super::*;
+    use mortice_storage::LocalStorage;
+    use mortice_storage::failing_store::FailingStore;
+
+    #[test]
+    fn a_writer_waits_for_another_one_on_a_local_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let local = || LocalStorage::new(&folder.path().to_string_lossy(), true);
+        let store: Arc<dyn FileStore> = Arc::new(local());
+        let (one, other) = (RootLock::new(&store), RootLock::new(&store));
+        let wait = RootLock::wait(LockWait { limit: Duration::from_millis(20), pause: Duration::from_secs(1) });
+        let held = acquire(&one, wait).unwrap();
+        let refused = acquire(&other, wait).err().unwrap().to_string();
+        assert!(refused.contains("another writer") && !refused.contains("remove"), "{refused}");
+        // Storage without such locks.
+        let remote: Arc<dyn FileStore> = Arc::new(FailingStore::new(local(), usize::MAX, false).remote());
+        acquire(&RootLock::new(&remote), wait).unwrap().release().unwrap();
+        held.release().unwrap();
+        acquire(&other, wait).unwrap().release().unwrap();
     }
 }

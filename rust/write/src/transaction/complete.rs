@@ -129,7 +129,7 @@ impl Transaction {
     }
 
     /// Prepares the completed file before it is looked whether the write is still pending: who has rolled it back since has deleted the
-    /// file, which cannot take its place any more. Only where others may take this writer for dead.
+    /// file, which cannot take its place any more.
     fn stage(&self, completion: &CompletionTime, content: &Bytes) -> Result<Option<String>> {
         self.files.stage(&self.instant, self.action, completion, content)
     }

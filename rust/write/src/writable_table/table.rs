@@ -293,14 +293,11 @@ impl WritableTable {
         TimelineWriter::new(Arc::clone(&self.store), &table.config)
     }
 
-    /// Does something under the table's lock, if it has one, with the table as it is then. The lock is released also if that fails.
+    /// Does something under the table's lock, with the table as it is then. The lock is released also if that fails.
     ///
     /// # Errors
     /// As for [`Concurrency::locked`] and [`Self::reopen`]; that of `work`.
-    pub fn locked<T>(
-        &self,
-        work: impl FnOnce(Arc<OpenTable>, Option<&mut Box<dyn HeldLock>>) -> Result<T>,
-    ) -> Result<T> {
+    pub fn locked<T>(&self, work: impl FnOnce(Arc<OpenTable>, &mut Box<dyn HeldLock>) -> Result<T>) -> Result<T> {
         self.concurrency.locked(|lock| work(self.reopen()?, lock))
     }
 

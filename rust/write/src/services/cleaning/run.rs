@@ -265,9 +265,7 @@ impl<'a> Cleaning<'a> {
             }
             let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
             let content = Bytes::from(clean_metadata_of(instant, plan, &done, needed, millis).to_avro()?);
-            if let Some(lock) = lock {
-                lock.check()?;
-            }
+            lock.check()?;
             self.complete(&clock, &now, instant, &content)?;
             if let Some(metadata) = &metadata {
                 // What is left is deleted with the next instants of the metadata table.
