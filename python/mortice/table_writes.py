@@ -90,11 +90,10 @@ class TableWrites(TableBase):
         """Deletes keys as one commit.
 
         Args:
-            keys_or_rows: A list of keys, or an array or series, of a table with one key field: their rows are deleted in
-                all partitions. Or
-                rows with `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them, or else
-                with at least the columns of the record key and of the partition path. These are cast to the table's
-                types. Keys that are not in the table are left out.
+            keys_or_rows: A list of keys, or an array or series, of a table with one key field: their rows are deleted
+                in all partitions. Or rows with `_hoodie_record_key` and `_hoodie_partition_path` as a query returns
+                them, or else with at least the columns of the record key and of the partition path. These are cast to
+                the table's types. Keys that are not in the table are left out.
             options: As for `upsert`.
 
         Returns:
