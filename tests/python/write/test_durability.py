@@ -67,7 +67,8 @@ def test_a_name_is_flushed_before_the_next_file_is_put_into_place(flushes):
 
 def test_data_and_metadata_are_flushed_before_the_commit(flushes):
     files = [folder / name for _, folder, name in staged(flushes)]
-    assert files[-1].match(".hoodie/timeline/*.deltacommit")
+    # The file that is renamed to the completed instant.
+    assert files[-1].match(".hoodie/timeline/*.deltacommit.*.tmp")
     folders = [path.parent for path in files[:-1]]
     for folder in ("oslo", ".hoodie/metadata/files", ".hoodie/metadata/.hoodie/timeline"):
         assert Path(folder) in folders

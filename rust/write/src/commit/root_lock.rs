@@ -1,13 +1,20 @@
 //! The lock of writers that are not configured to share one: on local disks they keep out of each other's way all the same.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::lock::{HeldLock, LockWait, TableLock};
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_storage::{FileStore, RootLock as StoreLock};
 
 const PAUSE: Duration = Duration::from_millis(2);
+
+thread_local! {
+    /// The tables whose lock this thread has: what a validator calls would wait for it in vain.
+    static HELD: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+}
 
 /// The advisory lock of a table's folder. On storage that has none everybody gets it.
 pub(super) struct RootLock {
@@ -28,7 +35,11 @@ impl RootLock {
 impl TableLock for RootLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         Ok(match self.store.try_lock_root()? {
-            StoreLock::Held(held) => Some(Box::new(HeldRoot(Some(held)))),
+            StoreLock::Held(lock) => Some(Box::new(HeldRoot::new(self.store.root(), lock))),
+            StoreLock::Taken if HELD.with_borrow(|held| held.contains(self.store.root())) => {
+                let message = "this table is being committed to: what is called meanwhile, as a validator is, must not write to it";
+                return Err(Error::invalid_argument(message).in_file(self.store.root()));
+            }
             StoreLock::Taken => None,
             StoreLock::Unsupported => Some(Box::new(HeldRoot(None))),
         })
@@ -43,7 +54,15 @@ impl TableLock for RootLock {
     }
 }
 
-struct HeldRoot(Option<Box<dyn Send>>);
+/// The root, and its lock; none on storage that has none.
+struct HeldRoot(Option<(String, Box<dyn Send>)>);
+
+impl HeldRoot {
+    fn new(root: &str, lock: Box<dyn Send>) -> Self {
+        HELD.with_borrow_mut(|held| held.insert(root.to_owned()));
+        Self(Some((root.to_owned(), lock)))
+    }
+}
 
 impl HeldLock for HeldRoot {
     fn check(&mut self) -> Result<()> {
@@ -51,9 +70,17 @@ impl HeldLock for HeldRoot {
         Ok(())
     }
 
-    fn release(mut self: Box<Self>) -> Result<()> {
-        drop(self.0.take());
+    fn release(self: Box<Self>) -> Result<()> {
         Ok(())
+    }
+}
+
+impl Drop for HeldRoot {
+    fn drop(&mut self) {
+        let Some((root, lock)) = self.0.take() else { return };
+        drop(lock);
+        // The set is gone where its thread ends.
+        let _ = HELD.try_with(|held| held.borrow_mut().remove(&root));
     }
 }
 
@@ -72,8 +99,11 @@ mod tests {
         let (one, other) = (RootLock::new(&store), RootLock::new(&store));
         let wait = RootLock::wait(LockWait { limit: Duration::from_millis(20), pause: Duration::from_secs(1) });
         let held = acquire(&one, wait).unwrap();
-        let refused = acquire(&other, wait).err().unwrap().to_string();
+        let elsewhere = std::thread::spawn(move || acquire(&RootLock::new(&store), wait).err().unwrap().to_string());
+        let refused = elsewhere.join().unwrap();
         assert!(refused.contains("another writer") && !refused.contains("remove"), "{refused}");
+        let refused = acquire(&other, wait).err().unwrap().to_string();
+        assert!(refused.contains("must not write"), "{refused}");
         // Storage without such locks.
         let remote: Arc<dyn FileStore> = Arc::new(FailingStore::new(local(), usize::MAX, false).remote());
         acquire(&RootLock::new(&remote), wait).unwrap().release().unwrap();
