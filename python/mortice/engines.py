@@ -163,10 +163,8 @@ class _Source:
             scan = scan.limit(n_rows)
         for rows in gathered(scan.to_reader()):
             frame = library.from_arrow(rows)
-            if predicate is not None:
-                # In one query, as each has a cost that does not depend on the number of rows.
-                frame = frame.lazy().filter(predicate).select(names).collect()
-            yield frame.select(names)
+            # In one query, as each has a cost that does not depend on the number of rows.
+            yield frame.select(names) if predicate is None else frame.lazy().filter(predicate).select(names).collect()
 
     def _scan(self, names: list[str], predicate: polars.Expr | None) -> Scan:
         given: Filters = self._filters

@@ -54,7 +54,7 @@ def array_of(values: Any, kind: pa.DataType | None, name: str) -> pa.Array | pa.
                 f"row {changed}, column {name!r}: the value {value!r} is not exactly one of the table's {kind}; change "
                 "the value before the write"
             )
-    if inferred is not None and (inferred.type in _INFERRED or are_kept(values, inferred)):
+    if inferred is not None and are_kept(values, inferred):
         return inferred
     # Raises what is wrong, unless pyarrow would change a value.
     pa.array(values)
@@ -93,13 +93,13 @@ def _first_changed(values: Any, array: pa.Array) -> int | None:
 
 
 def are_kept(values: Iterable[Any], array: pa.Array | pa.ChunkedArray) -> bool:
-    """Returns true if values of Python and those of an array that pyarrow has made of them are the same.
+    """Returns true if values of Python and those of an array are the same.
 
     Args:
         values: The values.
-        array: As many values; nulls for values that pyarrow takes for null.
+        array: What pyarrow has made of them, in a type that it found itself.
     """
-    return _first_changed(values, array) is None
+    return array.type in _INFERRED or _first_changed(values, array) is None
 
 
 def _is_kept(value: Any, stored: Any, kind: pa.DataType) -> bool:

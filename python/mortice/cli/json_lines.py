@@ -46,8 +46,8 @@ class JsonLines:
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        as_text = pa.schema([pa.field(field.name, _text_of(field.type)) for field in self.schema])
-        options = json.ParseOptions(explicit_schema=as_text, unexpected_field_behavior="error")
+        as_strings = pa.schema([pa.field(field.name, _with_strings(field.type)) for field in self.schema])
+        options = json.ParseOptions(explicit_schema=as_strings, unexpected_field_behavior="error")
         for path, piece in self._pieces():
             yield from _read(path, piece, options, self.schema).to_batches()
 
@@ -87,15 +87,15 @@ def _unless_blank(piece: bytes) -> Iterator[bytes]:
         yield piece
 
 
-def _text_of(kind: pa.DataType) -> pa.DataType:
+def _with_strings(kind: pa.DataType) -> pa.DataType:
     """Returns a type with strings in place of dates and times: a cast of strings does not drop a zone or a time."""
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return pa.string()
     if pa.types.is_struct(kind):
         fields = [kind.field(at) for at in range(kind.num_fields)]
-        return pa.struct([field.with_type(_text_of(field.type)) for field in fields])
+        return pa.struct([field.with_type(_with_strings(field.type)) for field in fields])
     if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_text_of(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(_with_strings(kind.value_type)))
     if pa.types.is_map(kind):
-        return pa.map_(kind.key_type, kind.item_field.with_type(_text_of(kind.item_type)))
+        return pa.map_(kind.key_type, kind.item_field.with_type(_with_strings(kind.item_type)))
     return kind
