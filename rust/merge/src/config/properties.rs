@@ -113,8 +113,7 @@ pub(super) fn logical_lines(text: &str) -> Vec<LogicalLine<'_>> {
             None if content.is_empty() || content.starts_with(['#', '!']) => None,
             line => {
                 let mut line = line.unwrap_or_default();
-                let backslashes = content.len() - content.trim_end_matches('\\').len();
-                if backslashes % 2 == 1 {
+                if is_continued(content) {
                     line.push_str(content.strip_suffix('\\').unwrap_or(content));
                     open = Some(line);
                     if taken < rest.len() {
@@ -132,6 +131,11 @@ pub(super) fn logical_lines(text: &str) -> Vec<LogicalLine<'_>> {
         (rest, taken) = (after, 0);
     }
     lines
+}
+
+/// Whether a line ends with a backslash that is not escaped, so that the next line continues it.
+pub(super) fn is_continued(content: &str) -> bool {
+    content.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
 /// Reads with escapes undone: a key up to its separator, or all that is left.

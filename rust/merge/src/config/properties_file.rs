@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::properties::{Properties, decoded, logical_lines};
+use super::properties::{Properties, decoded, is_continued, logical_lines};
 use mortice_base::error::{Error, Result};
 
 pub(super) const NAME: &str = "hoodie.table.name";
@@ -48,9 +48,7 @@ impl Line {
         if !self.raw.ends_with(['\n', '\r']) {
             self.raw.push('\n');
         }
-        let content = self.raw.trim_end_matches(['\n', '\r']);
-        let backslashes = content.len().saturating_sub(content.trim_end_matches('\\').len());
-        if self.entry.is_some() && backslashes % 2 == 1 {
+        if self.entry.is_some() && is_continued(self.raw.trim_end_matches(['\n', '\r'])) {
             // After a carriage return, the first line feed belongs to it.
             self.raw.push_str(if self.raw.ends_with('\r') { "\n\n" } else { "\n" });
         }
