@@ -40,8 +40,8 @@ fn mended(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 /// Whether all values are, those that no row shows among them.
 fn is_sound(array: &ArrayRef) -> bool {
     match array.data_type() {
-        DataType::Utf8 => is_text(array.as_string::<i32>()),
-        DataType::LargeUtf8 => is_text(array.as_string::<i64>()),
+        DataType::Utf8 => is_utf8(array.as_string::<i32>()),
+        DataType::LargeUtf8 => is_utf8(array.as_string::<i64>()),
         DataType::Utf8View => bytes_of_views(array).iter().flatten().all(|bytes| from_utf8(bytes).is_ok()),
         DataType::Dictionary(..) => {
             let values = array.as_any_dictionary().values();
@@ -82,8 +82,8 @@ fn sound(array: &ArrayRef, around: Option<&NullBuffer>, path: &str) -> Result<Ar
     }
     let shown = NullBuffer::union(around, array.nulls());
     Ok(match array.data_type() {
-        DataType::Utf8 => sound_text(array.as_string::<i32>(), shown.as_ref(), path)?,
-        DataType::LargeUtf8 => sound_text(array.as_string::<i64>(), shown.as_ref(), path)?,
+        DataType::Utf8 => sound_strings(array.as_string::<i32>(), shown.as_ref(), path)?,
+        DataType::LargeUtf8 => sound_strings(array.as_string::<i64>(), shown.as_ref(), path)?,
         DataType::Utf8View => sound_views(array, shown.as_ref(), path)?,
         DataType::Dictionary(..) => sound_dictionary(array, shown, path)?,
         DataType::Struct(fields) => {
@@ -108,7 +108,7 @@ fn sound(array: &ArrayRef, around: Option<&NullBuffer>, path: &str) -> Result<Ar
 }
 
 /// Whether the bytes are UTF-8 from each offset to the next.
-fn is_text<O: OffsetSizeTrait>(strings: &GenericStringArray<O>) -> bool {
+fn is_utf8<O: OffsetSizeTrait>(strings: &GenericStringArray<O>) -> bool {
     let (first, len) = range_of(strings.offsets());
     let Some(bytes) = strings.values().get(first..first.saturating_add(len)) else { return false };
     if bytes.is_ascii() {
@@ -119,15 +119,15 @@ fn is_text<O: OffsetSizeTrait>(strings: &GenericStringArray<O>) -> bool {
     from_utf8(bytes).is_ok_and(begins)
 }
 
-fn sound_text<O: OffsetSizeTrait>(
+fn sound_strings<O: OffsetSizeTrait>(
     strings: &GenericStringArray<O>,
     shown: Option<&NullBuffer>,
     path: &str,
 ) -> Result<ArrayRef, ArrowError> {
     let ends = strings.offsets().iter().zip(strings.offsets().iter().skip(1));
     let bytes = ends.map(|(from, to)| strings.values().get(from.as_usize()..to.as_usize()));
-    let texts = texts(bytes, shown, path)?;
-    let array = GenericStringArray::<O>::from_iter_values(texts);
+    let shown_strings = strings_of(bytes, shown, path)?;
+    let array = GenericStringArray::<O>::from_iter_values(shown_strings);
     let (offsets, values, _) = array.into_parts();
     Ok(Arc::new(GenericStringArray::try_new(offsets, values, strings.nulls().cloned())?))
 }
@@ -138,23 +138,23 @@ fn bytes_of_views(views: &ArrayRef) -> BinaryViewArray {
 
 fn sound_views(views: &ArrayRef, shown: Option<&NullBuffer>, path: &str) -> Result<ArrayRef, ArrowError> {
     let bytes = bytes_of_views(views);
-    let texts = texts(bytes.iter(), shown, path)?;
-    let (own, buffers, _) = StringViewArray::from_iter_values(texts).into_parts();
+    let shown_strings = strings_of(bytes.iter(), shown, path)?;
+    let (own, buffers, _) = StringViewArray::from_iter_values(shown_strings).into_parts();
     Ok(Arc::new(StringViewArray::try_new(own, buffers, views.nulls().cloned())?))
 }
 
 /// The strings that rows show; empty ones in place of others.
-fn texts<'a>(
+fn strings_of<'a>(
     bytes: impl Iterator<Item = Option<&'a [u8]>>,
     shown: Option<&NullBuffer>,
     path: &str,
 ) -> Result<Vec<&'a str>, ArrowError> {
-    let text = |(at, bytes): (usize, Option<&'a [u8]>)| match bytes {
+    let string = |(at, bytes): (usize, Option<&'a [u8]>)| match bytes {
         Some(bytes) if shown.is_none_or(|shown| shown.is_valid(at)) => from_utf8(bytes)
             .map_err(|_| refused(path, &format!("value {at} is not UTF-8: make the column binary, or decode it"))),
         _ => Ok(""),
     };
-    bytes.enumerate().map(text).collect()
+    bytes.enumerate().map(string).collect()
 }
 
 /// The first of the values that are shown whose key is not one of the dictionary's.
