@@ -44,7 +44,7 @@ pub enum RootLock {
     /// Until this is dropped, or the process ends.
     Held(Box<dyn Send>),
     /// Another process or thread has it.
-    Taken,
+    Busy,
     /// The storage has no such lock.
     Unsupported,
 }

@@ -17,7 +17,7 @@ pub(super) fn try_lock(folder: &Path) -> RootLock {
     let Ok(folder) = open(folder, flags, Mode::empty()) else { return RootLock::Unsupported };
     match rustix::io::retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => RootLock::Held(Box::new(LockedFolder(File::from(folder)))),
-        Err(Errno::WOULDBLOCK) => RootLock::Taken,
+        Err(Errno::WOULDBLOCK) => RootLock::Busy,
         Err(_) => RootLock::Unsupported,
     }
 }
@@ -40,7 +40,7 @@ mod tests {
     fn one_has_the_lock_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let RootLock::Held(held) = try_lock(folder.path()) else { panic!("a lock that is free") };
-        assert!(matches!(try_lock(folder.path()), RootLock::Taken));
+        assert!(matches!(try_lock(folder.path()), RootLock::Busy));
         drop(held);
         assert!(matches!(try_lock(folder.path()), RootLock::Held(_)));
         assert!(matches!(try_lock(&folder.path().join("none")), RootLock::Unsupported));

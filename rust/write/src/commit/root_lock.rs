@@ -36,11 +36,11 @@ impl TableLock for RootLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         Ok(match self.store.try_lock_root()? {
             StoreLock::Held(lock) => Some(Box::new(HeldRoot::new(self.store.root(), lock))),
-            StoreLock::Taken if HELD.with_borrow(|held| held.contains(self.store.root())) => {
+            StoreLock::Busy if HELD.with_borrow(|held| held.contains(self.store.root())) => {
                 let message = "this table is being committed to: what is called meanwhile, as a validator is, must not write to it";
                 return Err(Error::invalid_argument(message).in_file(self.store.root()));
             }
-            StoreLock::Taken => None,
+            StoreLock::Busy => None,
             StoreLock::Unsupported => Some(Box::new(HeldRoot(None))),
         })
     }
