@@ -314,34 +314,32 @@ mod tests {
         fn check_group(&self, before: &Timeline, (own, is_merged): (&str, bool), unit: ConflictUnit) -> Result<()> {
             let all = Groups::from([("p".to_owned(), own.to_owned())]);
             let merged = if is_merged { all.clone() } else { Groups::new() };
+            self.check_with(before, &WrittenGroups { all, merged }, unit, |check| check.run())
+        }
+
+        /// Checks that no other write was under way beside one that began with the timeline `before`.
+        fn alone(&self, before: &Timeline) -> Result<()> {
+            self.check_with(before, &WrittenGroups::default(), ConflictUnit::FileGroup, |check| check.check_alone())
+        }
+
+        fn check_with(
+            &self,
+            before: &Timeline,
+            groups: &WrittenGroups,
+            unit: ConflictUnit,
+            check: impl Fn(&ConflictCheck<'_>) -> Result<()>,
+        ) -> Result<()> {
             let writer = TimelineWriter::new(Arc::new(self.storage()), &self.config);
-            let check = ConflictCheck {
+            check(&ConflictCheck {
                 writer: &writer,
                 config: &self.config,
                 before,
                 now: &self.timeline(),
                 instant: &OWN.into(),
-                groups: &WrittenGroups { all, merged },
+                groups,
                 unit,
                 among: None,
-            };
-            check.run()
-        }
-
-        fn alone(&self, before: &Timeline) -> Result<()> {
-            let writer = TimelineWriter::new(Arc::new(self.storage()), &self.config);
-            let (now, groups) = (self.timeline(), WrittenGroups::default());
-            let check = ConflictCheck {
-                writer: &writer,
-                config: &self.config,
-                before,
-                now: &now,
-                instant: &OWN.into(),
-                groups: &groups,
-                unit: ConflictUnit::FileGroup,
-                among: None,
-            };
-            check.check_alone()
+            })
         }
 
         /// Checks as [`Self::check`] after `change`: the message of the conflict, if there is one.

@@ -36,9 +36,9 @@ pub enum FailedWrites {
 
 /// How writers of a table keep out of each other's way.
 pub struct Concurrency {
-    /// None if the writer is configured to be the only one.
-    lock: Option<Arc<dyn TableLock>>,
-    root_lock: Arc<dyn TableLock>,
+    lock: Arc<dyn TableLock>,
+    /// Whether the writers are configured to share the lock; each is configured to be the only one otherwise.
+    is_shared: bool,
     wait: LockWait,
     /// What is done about failed writes.
     pub failed_writes: FailedWrites,
@@ -57,15 +57,14 @@ impl Concurrency {
     /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name; `InvalidArgument` for options
     /// that contradict each other or cannot be parsed.
     pub fn from_options(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
-        let root_lock: Arc<dyn TableLock> = Arc::new(RootLock::new(store));
         let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
         let clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
         let policy = failed_writes(options)?;
         match options.text(MODE).map(str::to_ascii_lowercase).as_deref() {
             None | Some("single_writer") => {
                 return Ok(Self {
-                    lock: None,
-                    root_lock,
+                    lock: Arc::new(RootLock::new(store)),
+                    is_shared: false,
                     wait: RootLock::wait(wait),
                     failed_writes: policy.unwrap_or(FailedWrites::Eager),
                     heartbeat,
@@ -96,8 +95,8 @@ impl Concurrency {
             return Err(Error::invalid_argument(message));
         }
         Ok(Self {
-            lock: Some(table_lock(store, storage, options)?),
-            root_lock,
+            lock: table_lock(store, storage, options)?,
+            is_shared: true,
             wait,
             failed_writes: policy.unwrap_or(FailedWrites::Lazy),
             heartbeat,
@@ -109,7 +108,7 @@ impl Concurrency {
     /// Returns true if other writers may be writing to the table at the same time.
     #[must_use]
     pub fn has_several_writers(&self) -> bool {
-        self.lock.is_some()
+        self.is_shared
     }
 
     /// Returns true if writes have heartbeats.
@@ -123,7 +122,7 @@ impl Concurrency {
     /// # Errors
     /// As for [`acquire`].
     pub fn lock(&self) -> Result<Box<dyn HeldLock>> {
-        acquire(&**self.lock.as_ref().unwrap_or(&self.root_lock), self.wait)
+        acquire(&*self.lock, self.wait)
     }
 
     /// Releases a lock once the clocks of all writers are past the times that were generated under it.
