@@ -16,6 +16,9 @@ use mortice_table::timeline::Timeline;
 const FORM: &str = "%Y%m%d%H%M%S%3f";
 /// Digits of a time in milliseconds. Metadata tables of version 6 have suffixes after them.
 const DIGITS: usize = 17;
+/// How far a time may be ahead of the clock and be waited for, in milliseconds: this process generated the one before it in the same
+/// millisecond, or a few did. A time that is further ahead is that of another clock.
+const NEAR_MS: i64 = 10;
 
 /// Generates the times of a table's new instants.
 #[derive(Debug, Clone)]
@@ -51,14 +54,33 @@ impl Clock {
     }
 
     fn later_than(&self, newest: Option<&str>) -> Result<String> {
-        let now = utc_now();
-        let now = match self.zone {
-            TimelineZone::Utc => now.format(FORM).to_string(),
-            TimelineZone::Local => now.with_timezone(&Local).format(FORM).to_string(),
-        };
-        match newest {
-            Some(newest) if newest >= now.as_str() => next_after(newest),
-            _ => Ok(now),
+        let now = self.now();
+        let text = now.format(FORM).to_string();
+        let Some(newest) = newest.filter(|newest| *newest >= text.as_str()) else { return Ok(text) };
+        let next = next_after(newest)?;
+        self.wait_until_near(&next);
+        Ok(next)
+    }
+
+    /// Waits until the clock has reached a time, unless it is far away.
+    fn wait_until_near(&self, time: &str) {
+        let Some(time) = parse(time) else { return };
+        loop {
+            let left = time.signed_duration_since(self.now());
+            match left.to_std() {
+                Ok(left_time) if !left_time.is_zero() && left.num_milliseconds() < NEAR_MS => {
+                    std::thread::sleep(left_time);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// What the clock shows in the table's zone.
+    fn now(&self) -> NaiveDateTime {
+        match self.zone {
+            TimelineZone::Utc => utc_now().naive_utc(),
+            TimelineZone::Local => utc_now().with_timezone(&Local).naive_local(),
         }
     }
 }
@@ -171,6 +193,19 @@ mod tests {
         assert!(time.as_str() >= before.as_str() && time.as_str().len() == 17, "{time}");
         let old = timeline(&["00000000000000001_00000000000000002.deltacommit", "20240101000000000.commit.requested"]);
         assert!(clock("LOCAL").requested_time(&[&old]).unwrap().as_str() > "20250101000000000");
+    }
+
+    #[test]
+    fn a_time_is_not_ahead_of_the_clock_by_what_was_generated_before_it() {
+        let clock = clock("UTC");
+        let mut newest = clock.requested_time(&[&timeline(&[])]).unwrap();
+        for _ in 0..20 {
+            let known = timeline(&[&format!("{newest}.commit.requested")]);
+            let next = clock.requested_time(&[&known]).unwrap();
+            let now = Utc::now().format(FORM).to_string();
+            assert!(next > newest && next.as_str() <= now.as_str(), "{newest} {next} {now}");
+            newest = next;
+        }
     }
 
     #[test]
