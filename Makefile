@@ -158,7 +158,7 @@ test-sql-matrix: develop $(MATRIX:%=$(VENV)-%/ready) setup-spark35 ## the statem
 test-beside-hudi: develop setup-spark35 hudi-jar ## readers during writes of Hudi on Spark 3.5, and Hudi on our metadata: many minutes
 	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py
 
-# hudi-rs of crates.io is compiled for it: HUDI_RS=1 asks for that.
+# hudi-rs of crates.io is compiled for it, which takes protoc: HUDI_RS=1 asks for that.
 test-reader-matrix: develop setup-spark35 setup-versus ## each kind of table of mortice, read by hudi-rs and by five releases of Hudi: the table of docs/comparison.md (HUDI_RS=1: by the next hudi-rs, too; READERS="--hudi 1.2.1")
 	@echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth"
 	@$(if $(HUDI_RS),$(CARGO) build --quiet --manifest-path tests/readers/hudi_rs/Cargo.toml --target-dir target/hudi-rs)
