@@ -25,6 +25,8 @@ IN_PARALLEL := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
 HOSTILE ?= 100000
+# Examples are the same at every run, but those of the targets that explore, which print their seed.
+NEW_SEED := export MORTICE_TEST_SEED=$${MORTICE_TEST_SEED:-$$(( (RANDOM << 30) + (RANDOM << 15) + RANDOM ))}; echo "MORTICE_TEST_SEED=$$MORTICE_TEST_SEED";
 SCHEDULES ?= 100000
 SOAK_MINUTES ?= 10
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names metadata schemas evolution properties options filter split write_state
@@ -106,12 +108,12 @@ test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST) $(IN_PARALLEL)
 
 # The time limit is meant for a test's own few examples.
-soak: develop ## services stopped at each of their changes; the property tests, with SOAK_EXAMPLES examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
+soak: develop ## services stopped at each of their changes; the property tests, with SOAK_EXAMPLES new examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
 	MORTICE_EVERY_STOP=1 $(CARGO) test -p mortice-write --lib -- stopped_services
-	MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
+	$(NEW_SEED) MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
 
 soak-writers: check-tools ## SCHEDULES simulated schedules of writers, services and readers at the same time, with crashes, stalls and wrong clocks (MORTICE_TEST_SEED=… repeats one)
-	MORTICE_ANY_FAULT=1 MORTICE_SCHEDULES=$(SCHEDULES) $(CARGO) test -p mortice-write --lib --release -- simulation
+	$(NEW_SEED) MORTICE_ANY_FAULT=1 MORTICE_SCHEDULES=$(SCHEDULES) $(CARGO) test -p mortice-write --lib --release -- simulation
 
 soak-table: build setup-spark35 hudi-jar ## mortice and Hudi write, compact, cluster and clean one table for SOAK_MINUTES (10), readers of each: every answer is the state of one commit
 	@echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth"

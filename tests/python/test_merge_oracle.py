@@ -1,6 +1,6 @@
 """mortice compared with the oracle: random histories of a file slice, with every merge configuration of a table.
 
-Examples differ at every commit; `make soak` draws 1,000 of each scenario (see `exploring.py`).
+Examples are the same at every run; `make soak` draws 1,000 new ones of each scenario (see `exploring.py`).
 """
 
 import tempfile
