@@ -473,7 +473,6 @@ def write_changes(
     table: Table,
     rows: Any,
     updated: Sequence[str],
-    are_inserts_new: bool,
     options: Mapping[str, str],
     validator: _Validator = None,
 ) -> WrittenCommit:
@@ -481,8 +480,8 @@ def write_changes(
 
     The rows are Arrow data with all columns of the table, the marks `MergePlan.DELETES` and `MergePlan.UPDATES` (a row
     without a mark is inserted), the record key and partition path of the stored row, and its ordering columns behind
-    `MergePlan.STORED`, if these are among `updated`: the columns that differ from the stored ones. `are_inserts_new`
-    says that the keys of inserted rows were compared with those of the table.
+    `MergePlan.STORED`, if these are among `updated`: the columns that differ from the stored ones. The key of an
+    inserted row must not be in the table, as far as the index of the write looks for it.
     """
 
 def check_changes(table: Table, updated: Sequence[str], options: Mapping[str, str]) -> None:

@@ -113,7 +113,7 @@ class _Merge:
         return {name: f"source.`{name.replace('`', '``')}`" for name in names}
 
     def run(self, check: CommitCheck | None) -> Commit:
-        return self.changed.write(self._written(), self.options, check, are_inserts_new=self._are_inserts_new())
+        return self.changed.write(self._written(), self.options, check)
 
     def _written(self) -> Iterator[pa.RecordBatch]:
         for stored in self._stored():
@@ -241,21 +241,6 @@ class _Merge:
             if values is not None and values.num_rows <= _MOST_PARTITIONS and _is_filtered(values.column(0).type):
                 terms.append((name, "in", values.column(0).to_pylist()))
         return terms
-
-    def _are_inserts_new(self) -> bool:
-        """Returns whether a row that matches nothing cannot have a key of the table."""
-        keys, sources = set(self.native.record_key_fields), self.condition.key_columns()
-        is_global = "GLOBAL" in str(self.options.get("hoodie.index.type", "")).upper()
-        is_by_key = bool(keys) and keys <= set(sources) and not self.condition.rest
-        if not is_by_key or (is_global and set(sources) != keys):
-            return False
-        plain = {name: self.condition.plain(node) for name, node in sources.items()}
-        for clause in self.clauses["not_matched"]:
-            for name in {*keys, *(set(self.native.partition_fields) & set(sources))}:
-                value = clause.values.get(name)
-                if value is None or plain[name] is None or value.plain_column() != (SOURCE, plain[name]):
-                    return False
-        return True
 
 
 def _is_filtered(kind: pa.DataType) -> bool:

@@ -94,8 +94,6 @@ class ChangedRows:
         batches: Iterable[pa.RecordBatch],
         options: Mapping[str, str],
         check: CommitCheck | None,
-        *,
-        are_inserts_new: bool = False,
     ) -> Commit:
         """Writes changed rows as one commit. Without rows nothing is written.
 
@@ -103,14 +101,13 @@ class ChangedRows:
             batches: The rows, of `schema`.
             options: Options of the write, checked.
             check: Checks the table before the write is completed.
-            are_inserts_new: The keys of inserted rows were compared with those of the table.
         """
         rows = iter(batches)
         first = next((batch for batch in rows if batch.num_rows), None)
         if first is None:
             return Commit(instant="", completion_time=None, operation="UPSERT", stats=[])
         reader = pa.RecordBatchReader.from_batches(self.schema, _chained(first, rows))
-        written = _mortice.write_changes(self.native, reader, self.updated, are_inserts_new, dict(options), check)
+        written = _mortice.write_changes(self.native, reader, self.updated, dict(options), check)
         return writes.commit_of(written)
 
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, RowChanges};
+use mortice::client;
 use mortice::rows::WriteInput;
 use pyo3::prelude::*;
 
@@ -22,22 +22,20 @@ pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Writes changed rows to a table, in the state in which it was opened.
 #[pyfunction]
-#[pyo3(signature = (table, rows, updated, are_inserts_new, options, validator=None))]
+#[pyo3(signature = (table, rows, updated, options, validator=None))]
 pub(crate) fn write_changes(
     table: &Bound<'_, Table>,
     rows: &Bound<'_, PyAny>,
     updated: Vec<String>,
-    are_inserts_new: bool,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
 ) -> PyResult<WrittenCommit> {
     let mut rows = ArrowInput::from_python(rows)?;
     let (core, validator) = (table.get().core(), validator_of(validator));
-    let changes = RowChanges { updated, are_inserts_new };
     released(table.py(), || {
         let schema = rows.schema();
         let input = WriteInput { schema, batches: &mut rows, is_in_memory: false, options: &options, validator };
-        client::write_changes(core.opened(), &changes, input).map(commit_of_write)
+        client::write_changes(core.opened(), &updated, input).map(commit_of_write)
     })
 }
 

@@ -210,7 +210,7 @@ class RowChanges(TargetTable):
         return rows.select(*columns, is_deleted.alias(DELETES), found, *kept)
 
     def _check_places(self, keyed: DataFrame, *, has_inserts: bool) -> None:
-        """Refuses updates of record keys and partitions, and inserts of keys that there are."""
+        """Refuses updates of record keys and partitions, and inserts that a deleted row wins over."""
         from pyspark.sql import functions as f
 
         key, path = (f.col(f"_mortice_stored_{len(self.schema) + at}") for at in (0, 1))
@@ -221,25 +221,10 @@ class RowChanges(TargetTable):
                 "delete the row and insert another",
                 path=self.target.uri,
             )
-        if not has_inserts:
-            return
-        new = keyed.where(~f.col(_FOUND)).select(KEY, PATH)
-        twice = new.groupBy(KEY, PATH).count().where("count > 1").limit(1).collect()
-        if twice:
-            raise InvalidArgumentError(
-                f"several rows with the key {twice[0][0]!r} are inserted; make the source distinct",
-                path=self.target.uri,
-            )
-        there = self.stored.select(f.col(RECORD_KEY).alias(KEY), f.col(PARTITION_PATH).alias(PATH))
-        if self.plan.shadow_ordering:
+        if has_inserts and self.plan.shadow_ordering:
             names = [*self.plan.shadow_ordering, RECORD_KEY, PARTITION_PATH]
             bases = read_stored(self.spark, self.target.uri, names, None, "read_optimized", self.of_storage)
             check_shadowed(keyed.where(~f.col(_FOUND)), bases, self.plan)
-        if again := new.join(there, [KEY, PATH], "left_semi").limit(1).collect():
-            raise InvalidArgumentError(
-                f"a row with the key {again[0][0]!r} is inserted, and the table has one; match by the record key",
-                path=self.target.uri,
-            )
 
     def _joined_names(self, keyed: DataFrame) -> DataFrame:
         from pyspark.sql import functions as f

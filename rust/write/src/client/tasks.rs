@@ -301,7 +301,7 @@ impl TaskRunner<'_> {
         let kept = self.logged_deletes(task, &marks)?;
         let kind = |(row, mark): (&u32, RowMark)| match mark {
             RowMark::Update if self.options.partial.is_some() => LogKind::Columns,
-            RowMark::Upsert | RowMark::Update => LogKind::Row,
+            RowMark::Upsert | RowMark::Update | RowMark::Insert => LogKind::Row,
             RowMark::Delete | RowMark::UnconditionalDelete if kept.contains(row) => LogKind::Row,
             RowMark::Delete | RowMark::UnconditionalDelete => LogKind::Delete,
         };

@@ -22,6 +22,7 @@
 //! | `key_join` | the keys of rows joined with those of base files |
 //! | `bucket_hash` | the bucket of a key, and ids of new file groups |
 //! | `present_keys` | which rows' keys are in the table |
+//! | `new_rows` | rows that are to be new, and whose keys are in the table |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `spread`, `task_look_up` | these steps for rows that are spread over processes, and which of them an index takes |
@@ -40,6 +41,7 @@ mod key_join;
 mod layout_check;
 mod merged_rows;
 mod moves;
+mod new_rows;
 mod options;
 mod present_keys;
 mod record_level;
@@ -60,6 +62,7 @@ pub(crate) use inserted_keys::first_common_key;
 pub use inserted_keys::{CommonKey, common_key};
 pub(crate) use layout_check::{are_buckets, shared_buckets};
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
+pub use new_rows::refuse_located_inserts;
 pub use options::{BucketOptions, IndexType};
 pub use present_keys::present_keys;
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};

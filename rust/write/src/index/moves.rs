@@ -11,6 +11,8 @@
 //!
 //! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys' file groups as they
 //! are, as do rows whose partition is their key's if the index has each key once.
+//!
+//! A row that is to be new (`RowMark::Insert`) is never merged: a stored row of its key is an error, under each index.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use arrow_schema::Schema;
 use super::index::Index;
 use super::indexed_rows::IndexedRows;
 use super::merged_rows::MergedRows;
+use super::new_rows::{located_inserts, refuse_present_inserts, refuse_stored_inserts, stored_key};
 use super::stored_rows::StoredRows;
 use super::tagged::{FurtherLocation, Tagged};
 use crate::row_set::{RowMark, WriteRows};
@@ -46,7 +49,8 @@ const INCOMING: usize = 0;
 const MERGED: usize = 1;
 const STORED: usize = 2;
 
-/// Merges rows with the stored rows of their keys, where Hudi does so while it tags them. Rows of other indexes stay as they are.
+/// Merges rows with the stored rows of their keys, where Hudi does so while it tags them. Rows of other indexes stay as they are. Rows that
+/// are to be new are refused if their keys are stored.
 ///
 /// Args:
 ///     table: The table.
@@ -55,13 +59,18 @@ const STORED: usize = 2;
 ///     options: Hudi's options, for the key generator.
 ///
 /// # Errors
-/// `Unsupported` for ways of merging that are not supported; what reading stored rows may fail with.
+/// `Unsupported` for ways of merging that are not supported; `InvalidArgument` for a row that is to be new and is not; what reading stored
+/// rows may fail with.
 pub fn merge_moved_rows(
     table: &Arc<OpenTable>,
     index: &dyn Index,
     rows: IndexedRows,
     options: &WriteOptions,
 ) -> Result<IndexedRows> {
+    if !index.is_global() {
+        refuse_present_inserts(table, index, &rows).map_err(|error| error.in_file(&table.uri))?;
+        return Ok(rows);
+    }
     let looked_up = rows_to_merge(table, index, &rows)?;
     if !looked_up.contains(&true) {
         return Ok(rows);
@@ -70,24 +79,27 @@ pub fn merge_moved_rows(
     merged_with(table, index, rows, (&looked_up, &stored), options)
 }
 
-/// The same, with stored rows that [`super::read_stored_rows`] returned for the keys of the rows that [`rows_to_merge`] names, in the
-/// order of the file slices.
+/// The same, of rows of which [`rows_to_merge`] has named these, with the stored rows that [`super::read_stored_rows`] returned for their
+/// keys, in the order of the file slices.
 ///
 /// # Errors
 /// As for [`merge_moved_rows`].
 pub fn merge_with_stored_rows(
     table: &OpenTable,
     index: &dyn Index,
-    rows: IndexedRows,
+    (rows, looked_up): (IndexedRows, &[bool]),
     stored: impl Iterator<Item = Result<RecordBatch>>,
     options: &WriteOptions,
 ) -> Result<IndexedRows> {
-    let looked_up = rows_to_merge(table, index, &rows)?;
-    let stored = StoredRows::of_batches(&rows, &looked_up, stored)?;
+    if !index.is_global() {
+        refuse_stored_inserts(&rows, stored).map_err(|error| error.in_file(&table.uri))?;
+        return Ok(rows);
+    }
+    let stored = StoredRows::of_batches(&rows, looked_up, stored)?;
     if !looked_up.contains(&true) {
         return Ok(rows);
     }
-    merged_with(table, index, rows, (&looked_up, &stored), options)
+    merged_with(table, index, rows, (looked_up, &stored), options)
 }
 
 fn merged_with(
@@ -97,6 +109,7 @@ fn merged_with(
     (looked_up, stored): (&[bool], &StoredRows),
     options: &WriteOptions,
 ) -> Result<IndexedRows> {
+    refuse_found_inserts(&rows, looked_up, stored).map_err(|error| error.in_file(&table.uri))?;
     let merged = MergedRows::merge(table, &rows, looked_up, stored, options)?;
     let mut outcomes = Vec::with_capacity(rows.rows.len());
     let mut new_row_of = Vec::with_capacity(looked_up.len());
@@ -113,6 +126,19 @@ fn merged_with(
     collect(&rows, &outcomes, &[&rows.rows.batches, merged.rows(), stored.rows()], further)
 }
 
+/// Refuses rows that are to be new and have a stored row, of rows with a global index.
+fn refuse_found_inserts(rows: &IndexedRows, looked_up: &[bool], stored: &StoredRows) -> Result<()> {
+    for (row, (is_looked_up, mark)) in looked_up.iter().zip(rows.rows.marks.iter()).enumerate() {
+        if !is_looked_up || mark != RowMark::Insert {
+            continue;
+        }
+        if let Some(found) = stored.row_of(rows.rows.keys.record_keys.value(row)) {
+            return Err(stored_key(rows, row, Some(&rows.tagged.group(found.group)?.partition)));
+        }
+    }
+    Ok(())
+}
+
 /// The further locations of rows that are not merged, by their new numbers: a merged row goes to its own place only.
 fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32]) -> Result<Vec<FurtherLocation>> {
     let mut kept = Vec::new();
@@ -127,13 +153,14 @@ fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32
     Ok(kept)
 }
 
-/// Which rows of an upsert are merged with stored ones while they are tagged. None is if the index is not global.
+/// Which rows of an upsert are looked up among the stored ones while they are tagged: those that are merged with them, of which there are
+/// none if the index is not global, and those that are to be new and may be stored.
 ///
 /// # Errors
 /// As for [`Index::may_be_stale`].
 pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -> Result<Vec<bool>> {
     if !index.is_global() {
-        return Ok(vec![false; rows.rows.len()]);
+        return Ok(located_inserts(rows));
     }
     let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
@@ -145,6 +172,7 @@ pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -
     let is_merged = |(row, mark): (u32, RowMark)| {
         let Some(location) = rows.tagged.location(at(row)) else { return false };
         in_doubt.contains(&row)
+            || mark == RowMark::Insert
             || merges
                 && (may_be_stale
                     || (index.updates_partition() && location.partition != rows.rows.keys.partitions.value(at(row)))

@@ -12,11 +12,13 @@ pub enum RowMark {
     Delete = 2,
     /// It deletes its key regardless of ordering values: a row of the operation `delete`, or one that has moved to another partition.
     UnconditionalDelete = 3,
+    /// It is a new row: the write is refused if the index finds a stored row of its key.
+    Insert = 4,
 }
 
 impl RowMark {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Upsert, Self::Update, Self::Delete, Self::UnconditionalDelete];
+    pub const ALL: [Self; 5] = [Self::Upsert, Self::Update, Self::Delete, Self::UnconditionalDelete, Self::Insert];
 
     /// Whether the row deletes its key.
     #[must_use]
@@ -57,7 +59,7 @@ mod tests {
         for mark in RowMark::ALL {
             assert_eq!(RowMark::of_number(mark.number()), Some(mark));
         }
-        assert_eq!(RowMark::of_number(4), None);
+        assert_eq!(RowMark::of_number(5), None);
     }
 
     #[test]
@@ -69,6 +71,6 @@ mod tests {
         assert_eq!(marks(true, false), [RowMark::UnconditionalDelete; 2]);
         assert_eq!(marks(false, true), [RowMark::Delete; 2]);
         assert_eq!(marks(false, false), [RowMark::Update, RowMark::Upsert]);
-        assert_eq!(RowMark::ALL.map(RowMark::is_delete), [false, false, true, true]);
+        assert_eq!(RowMark::ALL.map(RowMark::is_delete), [false, false, true, true, false]);
     }
 }

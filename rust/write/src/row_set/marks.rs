@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn marks() -> impl Strategy<Value = RowMarks> {
-        proptest::collection::vec(0_u8..4, 0..20)
+        proptest::collection::vec(0_u8..5, 0..20)
             .prop_map(|numbers| numbers.into_iter().filter_map(RowMark::of_number).collect())
     }
 
@@ -135,7 +135,7 @@ mod tests {
         let kinds = [
             one.of_row(2).map(|_| ()),
             one.select(&[0, 5]).map(|_| ()),
-            RowMarks::of_array(&UInt8Array::from(vec![0, 4])).map(|_| ()),
+            RowMarks::of_array(&UInt8Array::from(vec![0, 5])).map(|_| ()),
             RowMarks::of_array(&UInt8Array::from(vec![Some(0), None])).map(|_| ()),
             RowMarks::of_flags(&vec![true].into(), &vec![true, false].into(), &vec![true].into()).map(|_| ()),
         ];

@@ -89,7 +89,9 @@ impl Preparation<'_> {
         let unconditional = marked(batches, DELETES_KEY, rows.num_rows())?;
         let updates = marked(batches, UPDATES_KEY, rows.num_rows())?;
         let marks = RowMarks::of_flags(&self.deletes_of(&rows)?, &unconditional, &updates)?;
-        WriteRows::new(rows, keys, marks)
+        let is_merged = batches.schema().index_of(UPDATES_KEY).is_ok();
+        let rows = WriteRows::new(rows, keys, marks)?;
+        if is_merged { with_inserts(rows, &(&unconditional | &updates)) } else { Ok(rows) }
     }
 
     /// Prepares keys to delete: of rows with at least the columns of the key and the partition. Rows that are left out are added to
@@ -139,7 +141,14 @@ impl Preparation<'_> {
                 None => Ok(rows),
             };
         }
-        if self.combines()? { self.combined(rows) } else { Ok(rows) }
+        if self.combines()? {
+            return self.combined(rows);
+        }
+        if rows.marks.iter().any(|mark| mark == RowMark::Insert) {
+            let by_key = IncomingKeys::new(&rows.keys, self.source.key_is_global)?;
+            refuse_repeated_inserts(&rows, &by_key)?;
+        }
+        Ok(rows)
     }
 
     /// Whether rows that have the same key are combined.
@@ -191,6 +200,7 @@ impl Preparation<'_> {
         if by_key.is_distinct() {
             return Ok(rows);
         }
+        refuse_repeated_inserts(&rows, &by_key)?;
         let mut is_repeated = vec![false; rows.len()];
         for row in by_key.repeated().into_iter().flat_map(|first| by_key.rows_from(first)) {
             *is_repeated.get_mut(at(row)).ok_or_else(unknown_row)? = true;
@@ -215,6 +225,35 @@ impl Preparation<'_> {
     pub(crate) fn chained(&self, first: &WriteRows, then: &WriteRows) -> Result<WriteRows> {
         first.chained(then, &self.source.schema.types)
     }
+}
+
+/// Merged rows, of which those that change no stored row are inserts. An insert that is marked as a delete is none.
+fn with_inserts(rows: WriteRows, is_stored: &BooleanBuffer) -> Result<WriteRows> {
+    let is_insert = |row: usize| row >= is_stored.len() || !is_stored.value(row);
+    let marks = rows.marks.iter().enumerate();
+    let marks = marks.map(|(row, mark)| if is_insert(row) && !mark.is_delete() { RowMark::Insert } else { mark });
+    let rows = WriteRows { marks: marks.collect(), ..rows };
+    let is_none = |(row, mark): &(usize, RowMark)| is_insert(*row) && mark.is_delete();
+    if !rows.marks.iter().enumerate().any(|marked| is_none(&marked)) {
+        return Ok(rows);
+    }
+    let kept = (0_u32..).zip(rows.marks.iter().enumerate()).filter(|(_, marked)| !is_none(marked));
+    rows.select(&kept.map(|(row, _)| row).collect::<Vec<_>>())
+}
+
+/// Refuses keys of several rows of which one is to be new.
+fn refuse_repeated_inserts(rows: &WriteRows, by_key: &IncomingKeys<'_>) -> Result<()> {
+    for first in by_key.repeated() {
+        for row in by_key.rows_from(first) {
+            if rows.marks.of_row(row)? == RowMark::Insert {
+                return Err(Error::invalid_argument(format!(
+                    "several rows have the key {:?}, and one of them is to be inserted; make the source distinct",
+                    rows.keys.record_keys.value(at(row))
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn unknown_row() -> Error {

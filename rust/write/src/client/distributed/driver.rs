@@ -464,7 +464,7 @@ impl DistributedWrite {
                 TagBy::Buckets(slices.into_iter().map(without_files).collect())
             }
         };
-        let moves = (self.operation == WriteOperation::Upsert && self.index.is_global()).then(|| slots.clone());
+        let moves = self.looks_up_stored_rows(view).then(|| slots.clone());
         let tag_state = match by {
             Some(TaskLookUp::RecordIndex) => self.state(PinnedTable::with_metadata(&self.table)?),
             _ => state.clone(),
@@ -480,6 +480,17 @@ impl DistributedWrite {
             read_keys: read_keys.transpose()?,
             tag: tag_state.to_bytes(StageSpec::Tag(TagSpec { by: tag_by, moves }))?,
         })
+    }
+
+    /// Whether rows may be looked up among the stored ones before they are placed: by a global index; and those that a merge inserts, if
+    /// the index may have found keys whose rows are gone.
+    fn looks_up_stored_rows(&self, view: Option<&WriteView>) -> bool {
+        let is_uncertain = || {
+            let mut slices = view.into_iter().flat_map(|view| &view.slices);
+            slices.any(|slice| !self.index.is_certain(slice))
+        };
+        self.operation == WriteOperation::Upsert
+            && (self.index.is_global() || (self.source.is_some() && is_uncertain()))
     }
 
     /// The base files whose keys are read, by task, and the number of tasks; none if there are no base files.
@@ -508,7 +519,7 @@ impl DistributedWrite {
         if tagged.is_empty() {
             let view = match &tagging.view {
                 Some(view) => Arc::clone(view),
-                None => self.view_of(&tagging.partitions, groups_of(&placed))?,
+                None => self.view_of(&tagging.partitions, partitions_of(&placed))?,
             };
             return self.assign(&placed, tagging.rows, &view);
         }
@@ -519,10 +530,10 @@ impl DistributedWrite {
     fn view_of<'a>(
         &self,
         partitions: &BTreeSet<String>,
-        groups: impl Iterator<Item = &'a str>,
+        groups: impl Iterator<Item = &'a String>,
     ) -> Result<Arc<WriteView>> {
         let mut partitions = partitions.clone();
-        partitions.extend(groups.map(str::to_owned));
+        partitions.extend(groups.cloned());
         self.index.view(&self.table, Some(&partitions))
     }
 
@@ -530,7 +541,7 @@ impl DistributedWrite {
         let wanted: BTreeSet<&(String, String)> = tagged.iter().flat_map(|report| &report.wanted).collect();
         let view = match tagging.view.take() {
             Some(view) => view,
-            None => self.view_of(&tagging.partitions, wanted.iter().map(|(partition, _)| partition.as_str()))?,
+            None => self.view_of(&tagging.partitions, tagged.iter().flat_map(|report| &report.partitions))?,
         };
         let is_wanted = |partition: &str, file_id: &str| wanted.contains(&(partition.to_owned(), file_id.to_owned()));
         let slices = view.slices.iter().filter(|slice| is_wanted(&slice.partition, &slice.file_id));
@@ -673,8 +684,8 @@ fn without_files(slice: mortice_table::file_group::FileSlice) -> mortice_table::
     mortice_table::file_group::FileSlice { base_file: None, log_files: Vec::new(), ..slice }
 }
 
-fn groups_of(placed: &[PlacedReport]) -> impl Iterator<Item = &str> {
-    placed.iter().flat_map(|report| &report.groups).map(|group| group.partition.as_str())
+fn partitions_of(placed: &[PlacedReport]) -> impl Iterator<Item = &String> {
+    placed.iter().flat_map(|report| &report.groups).map(|group| &group.partition)
 }
 
 /// Makes sure that all rows have come to the tasks of a stage, once.

@@ -50,6 +50,8 @@ pub(super) struct TaggedReport {
     pub(super) taken: RowSum,
     /// Rows that are sent on.
     pub(super) sent: RowSum,
+    /// The partitions of the file groups that the rows are tagged with.
+    pub(super) partitions: BTreeSet<String>,
     /// The file groups whose stored rows are wanted.
     pub(super) wanted: BTreeSet<(String, String)>,
 }

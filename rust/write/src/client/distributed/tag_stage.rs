@@ -18,7 +18,9 @@ use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{SlotTags, wanted_chunk};
-use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
+use crate::index::{
+    IndexedRows, Tagged, refuse_located_inserts, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys,
+};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::keys::RowKeys;
@@ -51,7 +53,10 @@ impl TagStage {
                 let report = send_on(&self.write, slots, slot, (&rows, sum), output)?;
                 output.report(slot, &ReadReport::Tagged(report))
             }
-            None => place(&self.write, slot, (&rows, sum), output),
+            None => {
+                refuse_located_inserts(&rows).map_err(|error| error.in_file(&self.write.table.uri))?;
+                place(&self.write, slot, (&rows, sum), output)
+            }
         }
     }
 
@@ -151,10 +156,12 @@ fn send_on(
         output.push(wanted_chunk(slots, location, (slot, number), keys)?)?;
     }
     let sent = RowSum::of_keys(&rows.rows.keys, write.is_global())?;
+    let partitions = rows.tagged.groups.iter().map(|group| group.partition.clone()).collect();
+    let report = TaggedReport { slot, taken, sent, partitions, wanted: groups };
     if sent.rows == 0 {
-        return Ok(TaggedReport { slot, taken, sent, wanted: groups });
+        return Ok(report);
     }
-    let (tags, batch) = SlotTags::of_rows(rows)?;
+    let (tags, batch) = SlotTags::of_rows(rows, &looked_up)?;
     let address = slots.address(slot, None)?;
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
     chunks.add(address, batch, output)?;
@@ -168,5 +175,5 @@ fn send_on(
         report: Some(tags.to_bytes()?.into()),
         data: None,
     })?;
-    Ok(TaggedReport { slot, taken, sent, wanted: groups })
+    Ok(report)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt64Array};
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
@@ -15,6 +15,7 @@ use mortice_base::names::RequestedTime;
 
 const GROUP: &str = "_mortice_group";
 const POSITION: &str = "_mortice_position";
+const LOOKED_UP: &str = "_mortice_looked_up";
 const KEY: &str = "key";
 
 /// The tags of a slot's rows, apart from those that are columns.
@@ -29,11 +30,11 @@ pub(super) struct SlotTags {
 }
 
 impl SlotTags {
-    /// The tags, and the rows with the others.
+    /// The tags, and the rows with the others. `looked_up` says which of the rows wait for stored ones.
     ///
     /// # Errors
     /// `Internal` for rows that do not fit their tags.
-    pub(super) fn of_rows(rows: &IndexedRows) -> Result<(Self, RecordBatch)> {
+    pub(super) fn of_rows(rows: &IndexedRows, looked_up: &[bool]) -> Result<(Self, RecordBatch)> {
         let Tagged { locations, groups, positions, further, .. } = &rows.tagged;
         let numbers: Int32Array = locations.iter().map(|group| group.map(u32::cast_signed)).collect();
         let known: UInt64Array = if positions.is_empty() {
@@ -41,7 +42,9 @@ impl SlotTags {
         } else {
             positions.iter().copied().collect()
         };
-        let columns: Vec<(&str, ArrayRef)> = vec![(GROUP, Arc::new(numbers)), (POSITION, Arc::new(known))];
+        let waits = BooleanArray::from(looked_up.to_vec());
+        let columns: Vec<(&str, ArrayRef)> =
+            vec![(GROUP, Arc::new(numbers)), (POSITION, Arc::new(known)), (LOOKED_UP, Arc::new(waits))];
         let group = |one: &Location| (one.partition.clone(), one.file_id.clone(), one.base_instant.clone());
         let tags = Self {
             groups: groups.iter().map(group).collect(),
@@ -65,13 +68,14 @@ impl SlotTags {
         serde_json::from_slice(bytes).map_err(|error| other().caused_by(error))
     }
 
-    /// The rows with their tags.
+    /// The rows with their tags, and which of them wait for stored ones.
     ///
     /// # Errors
     /// `Internal` if the rows are not those of the tags.
-    pub(super) fn with_rows(self, sent: SentRows) -> Result<IndexedRows> {
+    pub(super) fn with_rows(self, sent: SentRows) -> Result<(IndexedRows, Vec<bool>)> {
         let numbers: Int32Array = sent.column(GROUP)?;
         let known: UInt64Array = sent.column(POSITION)?;
+        let waits: BooleanArray = sent.column(LOOKED_UP)?;
         let groups = self.groups.into_iter();
         let tagged = Tagged {
             locations: numbers.iter().map(|group| group.map(i32::cast_unsigned)).collect(),
@@ -89,7 +93,8 @@ impl SlotTags {
         if numbers.len() != sent.rows.len() {
             return Err(Error::internal("rows without their tags"));
         }
-        Ok(IndexedRows { rows: sent.rows, tagged })
+        let looked_up = waits.iter().map(|waits| waits == Some(true)).collect();
+        Ok((IndexedRows { rows: sent.rows, tagged }, looked_up))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Rows of a table that another module has changed: it reads them, evaluates expressions, and returns what to write.
 //!
-//! What is written is checked against what was read. A changed row stays in its place, unless the index of the write is
-//! global; its ordering value is not less than the stored one; no key is written twice; an inserted key is new.
+//! What is written is checked against what was read. A changed row stays in its place, unless the index of the write moves
+//! rows; its ordering value is not less than the stored one; no key is written twice. That an inserted key is new is
+//! found out by the index of the write.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,13 +19,13 @@ use super::joined_columns::{STORED_PREFIX, side};
 use super::joined_rows::{DELETES_COLUMN, UPDATES_COLUMN, set_values};
 use super::key_text::key_text;
 use super::keyed_rows::projected;
-use super::matching::{Matches, strings};
+use super::matching::strings;
 use super::ordering::{LateRows, late_rows};
 use super::plan::MergePlan;
 use super::repeated_keys::{DistinctKeys, repeated_key};
 use super::run::{own_columns, with_damage_of, write_merged, written_columns};
 use super::shadowed::check_inserts;
-use super::stored_rows::{query_of_keys, read_rows};
+use super::stored_rows::query_of_keys;
 use super::table_types::columns_of_table;
 use crate::rows::{WriteInput, read_input, row_memory};
 use crate::transaction::WriteResult;
@@ -35,16 +36,8 @@ use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_storage::check_cancelled;
 use mortice_table::plan::{OpenTable, QueryOptions, Scan, SnapshotRows};
 
-/// What is known of changed rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowChanges {
-    /// The columns that differ from the stored ones in rows that are marked as updates.
-    pub updated: Vec<String>,
-    /// Whether the keys of inserted rows are known to be new: those of the table were compared with them.
-    pub are_inserts_new: bool,
-}
-
-/// Writes changed rows to a table, in the state in which it was opened, as one commit.
+/// Writes changed rows to a table, in the state in which it was opened, as one commit. `updated` are the columns that
+/// differ from the stored ones in rows that are marked as updates.
 ///
 /// The rows have all columns of the table and the marks [`DELETES_COLUMN`] and [`UPDATES_COLUMN`]; a row without a mark
 /// is inserted. Besides, they have record key and partition path of the stored row, and its ordering columns behind
@@ -53,12 +46,12 @@ pub struct RowChanges {
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for rows, columns and tables that cannot be changed so; `WriteConflict` if
 /// another writer has committed since the table was opened; as for [`crate::client::write`].
-pub fn write_changes(table: &Arc<OpenTable>, changes: &RowChanges, input: WriteInput<'_>) -> Result<WriteResult> {
+pub fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: WriteInput<'_>) -> Result<WriteResult> {
     let table = &with_damage_of(table, input.options)?;
     let (options, validator) = (input.options, input.validator.clone());
-    let plan = changes_plan(table, &changes.updated, options)?;
+    let plan = changes_plan(table, updated, options)?;
     let rows = read_changes(&plan, input)?;
-    ChangedRows { table, plan: &plan, maker: plan.given_keys()? }.check(&rows, changes.are_inserts_new)?;
+    ChangedRows { table, plan: &plan, maker: plan.given_keys()? }.check(&rows)?;
     let names: Vec<String> = written_columns(&plan).fields().iter().map(|field| field.name().clone()).collect();
     let written = rows.batches().iter().map(|batch| projected(batch, &names)).collect::<Result<Vec<_>>>()?;
     write_merged(table, &plan, written, options, validator)
@@ -93,7 +86,8 @@ fn changes_plan(table: &OpenTable, updated: &[String], options: &BTreeMap<String
     let names: Vec<String> = own_columns(&types).map(|field| field.name().clone()).collect();
     let clauses = MergeClauses { on: None, update: Some(updated.to_vec()), not_matched: NotMatched::Insert };
     let plan = MergePlan::new(table, &names, &clauses, options)?;
-    match updated.iter().find(|name| plan.on().contains(name)) {
+    let stays = |name: &&String| plan.on().contains(name) || (!plan.moves && plan.partitions.contains(name));
+    match updated.iter().find(stays) {
         None => Ok(plan),
         Some(name) => {
             let what = if plan.keys.contains(name) { "the record key" } else { "the partition path" };
@@ -128,7 +122,7 @@ struct ChangedRows<'a> {
 }
 
 impl ChangedRows<'_> {
-    fn check(&self, rows: &RowBatches, are_inserts_new: bool) -> Result<()> {
+    fn check(&self, rows: &RowBatches) -> Result<()> {
         let by = self.plan.shadow_columns();
         let (mut distinct, mut late, mut first_row) = (key_types()?, LateRows::default(), 0_u64);
         let mut inserts = RowBatchesBuilder::new(rows.schema(), rows.memory().clone());
@@ -151,9 +145,6 @@ impl ChangedRows<'_> {
         let inserts = inserts.finish();
         if inserts.num_rows() == 0 {
             return Ok(());
-        }
-        if !are_inserts_new {
-            self.check_new(&inserts, &by)?;
         }
         check_inserts(self.table, self.plan, &self.maker, &inserts)
     }
@@ -190,22 +181,6 @@ impl ChangedRows<'_> {
         let stored = self.plan.columns_in_table_types(&side(batch, STORED_PREFIX)?, &ordering)?;
         let is_late = &late_rows(&ordering, batch, &stored)? & updates;
         late.add(&is_late, batch, &self.plan.shadow_columns())
-    }
-
-    /// Refuses inserted rows whose key the table has.
-    fn check_new(&self, inserts: &RowBatches, by: &[String]) -> Result<()> {
-        let keys = self.plan.keys_of_all(&self.maker, inserts, by)?;
-        let by_path = self.plan.shadows_by_path();
-        let scan =
-            self.table.snapshot(&query_of_keys(std::iter::empty(), &keys, by_path)?, None, SnapshotRows::Merged)?;
-        let stored = read_rows(&scan, inserts.memory().clone())?;
-        match Matches::find(&keys, &stored, by_path)?.given.first() {
-            None => Ok(()),
-            Some(row) => Err(Error::invalid_argument(format!(
-                "the row to insert with the key {} is in the table, though no stored row matches it; match by the record key, or give a condition to when_not_matched_insert",
-                key_text(&inserts.take(&[*row])?, by, 0)?
-            ))),
-        }
     }
 }
 

@@ -55,7 +55,7 @@ mod table_types;
 #[cfg(test)]
 mod testing;
 
-pub use changed_rows::{RowChanges, check_changes, rows_of_keys, write_changes};
+pub use changed_rows::{check_changes, rows_of_keys, write_changes};
 pub use clauses::{MergeClauses, NotMatched};
 pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
 pub use joined_rows::{DELETES_COLUMN, JoinedRows, UPDATES_COLUMN};

@@ -10,7 +10,7 @@ use super::clauses::{MergeClauses, NotMatched};
 use super::refusals::check_table;
 use super::spelling::{check_names, spelled};
 use crate::client::read_state::MergeSource;
-use crate::index::IndexType;
+use crate::index::choose_index;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
 use mortice_merge::config::{MergeMode, ParsedOptions, TableConfig, TableType, WriteOptions};
@@ -36,6 +36,8 @@ pub struct MergePlan {
     pub(super) partitions: Vec<String>,
     /// Whether a key is unique in the table: the write has a global index.
     pub(super) is_global: bool,
+    /// Whether a row moves to the partition that its columns say.
+    pub(super) moves: bool,
     /// The ordering columns that the rows have, if records are merged by event time.
     pub(super) ordering: Vec<String>,
     /// Whether a deleted row may be in a base file, below a log with its delete.
@@ -65,7 +67,8 @@ impl MergePlan {
         let ParsedOptions { options, .. } = ParsedOptions::new(options, "upsert", config)?;
         check_table(table, &types, &options)?;
         check_names(&types, given)?;
-        let is_global = IndexType::from_options(&options)?.is_global();
+        let index = choose_index(config, &options)?;
+        let is_global = index.is_global();
         let own = types.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()));
         let columns = Schema::new(own.cloned().collect::<Vec<FieldRef>>());
         let on = matched_columns(config, given, clauses, is_global)?;
@@ -85,6 +88,7 @@ impl MergePlan {
             keys: config.record_key_fields.clone(),
             partitions: config.partition_fields.clone(),
             is_global,
+            moves: index.updates_partition(),
             ordering: ordering.cloned().collect(),
             has_logs: config.table_type == TableType::MergeOnRead,
             properties: config.properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),

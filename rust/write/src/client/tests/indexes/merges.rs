@@ -260,7 +260,8 @@ fn what_becomes_of_a_row_is_as_the_table_says() {
             let read: Vec<RecordBatch> = read.collect();
             let count: usize = read.iter().map(RecordBatch::num_rows).sum();
             assert_eq!(count, stored.keys().filter(|key| keys.contains(key.as_str())).count(), "{context}");
-            let spread = merge_with_stored_rows(&open, index.as_ref(), given, read.into_iter().map(Ok), &options);
+            let spread =
+                merge_with_stored_rows(&open, index.as_ref(), (given, &looked_up), read.into_iter().map(Ok), &options);
             assert_eq!(outcomes(&spread.unwrap()), expected, "{context}");
         }
     }
@@ -281,5 +282,77 @@ fn rows_of_other_indexes_stay_as_they_are() {
         let before = outcomes(&given);
         let found = merge_moved_rows(&open, chosen.as_ref(), given, &options).unwrap();
         assert_eq!(outcomes(&found), before, "{name}");
+    }
+}
+
+/// The result of rows that are to be new, in one process, and of stored rows that other processes have read.
+fn inserted(table: &Arc<OpenTable>, name: &'static str, rows: &[Row]) -> [Result<Vec<Outcome>, String>; 2] {
+    let options = WriteOptions::resolve([index(name), ("hoodie.bucket.index.num.buckets", "1")]).unwrap();
+    let chosen = choose_index(&table.config, &options).unwrap();
+    let given = indexed(table, chosen.as_ref(), rows);
+    let looked_up = rows_to_merge(table, chosen.as_ref(), &given).unwrap();
+    let keys = rows.iter().zip(&looked_up).filter(|(_, looked_up)| **looked_up).map(|(row, _)| row.0).collect();
+    let schema = given.rows.batches.schema();
+    let slices = given.tagged.view.slices.iter().filter(|slice| {
+        given.tagged.groups.iter().any(|group| group.partition == slice.partition && group.file_id == slice.file_id)
+    });
+    let read: Vec<_> = slices.flat_map(|slice| read_stored_rows(table, slice, &keys, &schema).unwrap()).collect();
+    let spread =
+        merge_with_stored_rows(table, chosen.as_ref(), (given.clone(), &looked_up), read.into_iter().map(Ok), &options);
+    let alone = merge_moved_rows(table, chosen.as_ref(), given, &options);
+    [alone, spread].map(|result| result.map(|rows| outcomes(&rows)).map_err(|error| error.text()))
+}
+
+#[test]
+fn rows_that_are_to_be_new_are_refused_where_the_index_finds_their_keys() {
+    for name in ["SIMPLE", "BLOOM", "BUCKET", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"] {
+        let table = Table::created(9, TableType::MergeOnRead, upserts(&[]).schema_ref());
+        let given = [index(name), ("hoodie.bucket.index.num.buckets", "1")];
+        table.write(WriteOperation::Upsert, upserts(&[("a", "x", 5), ("b", "x", 5), ("a", "z", 5)]), &given);
+        table.write(WriteOperation::Delete, upserts(&[("b", "x", 5)]), &given);
+        let open = table.open(false);
+        let is_global = name.starts_with("GLOBAL");
+        let insert = |key, city| [(key, city, 9, RowMark::Insert)];
+        for (rows, is_refused) in [
+            (insert("a", "x"), true),
+            (insert("a", "y"), is_global),
+            // A log has deleted the row.
+            (insert("b", "x"), false),
+            (insert("b", "y"), false),
+            (insert("new", "x"), false),
+        ] {
+            for result in inserted(&open, name, &rows) {
+                match result {
+                    Err(message) => {
+                        assert!(is_refused && message.contains("is in the table, in partition"), "{name}: {message}");
+                    }
+                    Ok(found) => {
+                        let [(key, city, ts, partition, _, mark)] = found.as_slice() else { panic!("{found:?}") };
+                        let place = (key.as_str(), city.as_str(), *ts, *mark);
+                        assert!(!is_refused && place == rows[0] && partition == city, "{name}: {rows:?} {found:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Another partition has the key of a row that was deleted in this one: of an index that is not global it is another key.
+#[test]
+fn rows_that_are_to_be_new_are_compared_with_those_of_their_partition() {
+    for name in ["SIMPLE", "BLOOM", "BUCKET"] {
+        let table = Table::created(9, TableType::MergeOnRead, upserts(&[]).schema_ref());
+        let given = [index(name), ("hoodie.bucket.index.num.buckets", "1")];
+        table.write(WriteOperation::Upsert, upserts(&[("a", "x", 5), ("a", "z", 5), ("b", "z", 5)]), &given);
+        table.write(WriteOperation::Delete, upserts(&[("a", "x", 5), ("b", "z", 5)]), &given);
+        let open = table.open(false);
+        let rows = [("a", "x", 9, RowMark::Insert), ("b", "z", 9, RowMark::Insert)];
+        for result in inserted(&open, name, &rows) {
+            assert_eq!(result.unwrap().len(), 2, "{name}");
+        }
+        let again = [("b", "z", 9, RowMark::Insert), ("a", "z", 9, RowMark::Insert)];
+        for result in inserted(&open, name, &again) {
+            assert!(result.unwrap_err().contains("\"a\" is in the table, in partition \"z\""), "{name}");
+        }
     }
 }
