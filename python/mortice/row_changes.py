@@ -11,6 +11,7 @@ from mortice import _mortice, writes
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions import Columns, Expression
+from mortice.meta_columns import META_COLUMNS
 from mortice.validators import CommitCheck
 
 __all__ = ["RECORD_KEY", "ChangedRows", "Values", "assignments", "own_columns"]
@@ -24,7 +25,7 @@ BATCH_ROWS = 65_536
 
 def own_columns(schema: pa.Schema) -> pa.Schema:
     """Returns the columns of a table without meta columns, any of them nullable."""
-    return pa.schema([field.with_nullable(True) for field in schema if not field.name.startswith("_hoodie_")])
+    return pa.schema([field.with_nullable(True) for field in schema if field.name not in META_COLUMNS])
 
 
 def assignments(values: Values, schema: pa.Schema, columns: Columns) -> dict[str, Expression]:

@@ -82,6 +82,8 @@ def test_a_table_may_have_the_column_that_marks_deletes(spark, tmp_path, key):
     found = mortice.Table(table.uri).to_arrow(["id", "n", "_hoodie_is_deleted"]).sort_by("id")
     assert found["id"].to_pylist() == ["b", "c", "d"]
     assert found["n"].to_pylist() == [20, 3 if key is None else 30, 4]
+    described = [row[0] for row in run(spark, f"DESCRIBE {name}")]
+    assert described == ["id", "n", "_hoodie_is_deleted"]
     run(spark, f"TRUNCATE TABLE {name}")
     assert mortice.Table(table.uri).count() == 0
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
+from mortice.meta_columns import META_COLUMNS
 from mortice.spark.schema import spark_schema
 from mortice.table import Table
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["matching_partitions", "own_schema", "partition_names"]
 
-_PATH = "_hoodie_partition_path"
+_PATH, _OPERATION = "_hoodie_partition_path", "_hoodie_operation"
 
 
 def partition_names(table: Table, values: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -33,8 +34,9 @@ def partition_names(table: Table, values: Mapping[str, str | None]) -> dict[str,
 
 
 def own_schema(table: Table) -> StructType:
-    """Returns the columns of a table without meta columns, as Spark's."""
-    return spark_schema(pa.schema([field for field in table.schema if not field.name.startswith("_hoodie_")]))
+    """Returns the columns of a table without meta columns and `_hoodie_operation`, as Spark's."""
+    own = [field for field in table.schema if field.name not in {*META_COLUMNS, _OPERATION}]
+    return spark_schema(pa.schema(own))
 
 
 def matching_partitions(spark: SparkSession, table: Table, values: Mapping[str, str | None]) -> list[str]:
