@@ -15,9 +15,10 @@ from mortice.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClaus
 from mortice.other_names import hinted
 from mortice.row_changes import Values
 from mortice.spark.execution.task_errors import typed_errors
+from mortice.spark.statements.literals import literal
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.targets import SqlTable
-from mortice.spark.statements.tokens import literal, quoted
+from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

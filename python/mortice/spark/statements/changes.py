@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.inserts import insert, listed_names
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.target_table import TargetTable
 from mortice.spark.statements.targets import SqlTable, named_table
-from mortice.spark.statements.tokens import Cursor, quoted
+from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import write
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _inserted(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str)
 
 def _listed(cursor: Cursor) -> list[str]:
     cursor.expect("(")
-    values = [cursor.until(",")]
+    values: list[str] = [cursor.until(",")]
     while cursor.take(","):
         values.append(cursor.until(","))
     cursor.expect(")")

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mortice.spark.statements.tokens import Cursor, quoted
+from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,6 +16,7 @@ from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import add_entry, done, has_entries, managed_here, named
 from mortice.spark.statements.inserts import INTO_OPERATION
 from mortice.spark.statements.partitions import own_schema
@@ -23,7 +24,6 @@ from mortice.spark.statements.queries import Views
 from mortice.spark.statements.table_description import properties
 from mortice.spark.statements.table_folder import TableFolder
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
-from mortice.spark.statements.tokens import Cursor
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import write
 from mortice.table import Table

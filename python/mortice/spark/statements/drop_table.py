@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError, StorageError
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import done, drop_entry, has_entries, named
 from mortice.spark.statements.table_folder import TableFolder
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
-from mortice.spark.statements.tokens import Cursor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

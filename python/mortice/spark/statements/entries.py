@@ -17,6 +17,7 @@ from mortice.errors import TableServiceError, UnsupportedError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
+from mortice.spark.statements.literals import quoted_string
 from mortice.spark.statements.targets import SqlTable, forget_view, is_view, managed_as, remember_view
 from mortice.spark.statements.tokens import quoted
 
@@ -63,8 +64,8 @@ def _statement(parts: list[str], table: SqlTable, comment: str | None, managed: 
     pairs = {"path": table.path, **{name: value for name, value in table.options.items() if not is_of_storage(name)}}
     if managed is not None:
         pairs[MANAGED] = managed
-    listed = ", ".join(f"{_string(name)} {_string(str(value))}" for name, value in pairs.items())
-    said = "" if comment is None else f" COMMENT {_string(comment)}"
+    listed = ", ".join(f"{quoted_string(name)} {quoted_string(str(value))}" for name, value in pairs.items())
+    said = "" if comment is None else f" COMMENT {quoted_string(comment)}"
     return f"CREATE TABLE {named(parts)} USING mortice OPTIONS ({listed}){said}"
 
 
@@ -142,7 +143,7 @@ def entry_lines(spark: SparkSession, name: str) -> dict[str, str]:
 
     found = spark.catalog.getTable(name)
     database = named([*([found.catalog] if found.catalog else []), *(found.namespace or [])])
-    pattern = _string(found.name.replace("*", ".").replace("|", "."))
+    pattern = quoted_string(found.name.replace("*", ".").replace("|", "."))
     try:
         rows = spark.sql(f"SHOW TABLE EXTENDED IN {database} LIKE {pattern}").collect()
     except PySparkException:
@@ -165,7 +166,3 @@ def drop_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
         forget_view(spark, parts[0])
     else:
         spark.sql(f"DROP TABLE {table.name}")
-
-
-def _string(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.statements.clauses import partition_clause
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.partitions import matching_partitions, partition_names
 from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import named_table
-from mortice.spark.statements.tokens import Cursor
 from mortice.spark.writing.write import write
 
 if TYPE_CHECKING:

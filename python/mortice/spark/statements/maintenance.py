@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mortice.spark.statements.clauses import partition_clause
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import done
 from mortice.spark.statements.targets import named_table
-from mortice.spark.statements.tokens import Cursor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

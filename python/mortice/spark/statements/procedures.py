@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mortice.errors import InvalidArgumentError
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.targets import named_table
-from mortice.spark.statements.tokens import Cursor, tokens_of
 from mortice.spark.writing.cluster import cluster
 from mortice.spark.writing.compact import compact, log_compact
 from mortice.spark.writing.metadata_table import build_metadata
@@ -164,7 +164,7 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
         return None
     given = _arguments(spark, cursor)
     name, path = given.pop("table", None), given.pop("path", None)
-    table = named_table(spark, [token.text for token in tokens_of(str(name)) if token.text != "."]) if name else None
+    table = named_table(spark, Cursor(str(name)).name()) if name else None
     if path is None and table is None:
         raise cursor.error(f"the catalog has no table {name!r} of mortice; name it, or give its path (path => '…')")
     uri = str(path) if path is not None or table is None else table.path
@@ -179,7 +179,7 @@ def _arguments(spark: SparkSession, cursor: Cursor) -> _Arguments:
     cursor.expect("(")
     given: _Arguments = {}
     while not cursor.take(")"):
-        is_named = len(cursor.tokens) > cursor.at + 1 and cursor.tokens[cursor.at + 1].kind in ("FARROW", "EQ")
+        is_named = len(cursor.tokens) > cursor.at + 1 and cursor.tokens[cursor.at + 1].text in ("=>", "=")
         if is_named:
             name = cursor.name()[0].lower()
             cursor.at += 1

@@ -9,9 +9,10 @@ from mortice.errors import InvalidArgumentError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
 from mortice.spark.statements.clauses import options_clause, partition_clause
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.partitions import matching_partitions
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table, remember_view
-from mortice.spark.statements.tokens import Cursor, Token, quoted
+from mortice.spark.statements.tokens import Token, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -172,7 +173,7 @@ class Views:
 
 
 def _is_name(token: Token) -> bool:
-    return token.kind in ("VAR", "IDENTIFIER") or (token.text.isidentifier() and token.kind != "STRING")
+    return token.is_name
 
 
 def create_view(spark: SparkSession, cursor: Cursor) -> DataFrame | None:

@@ -8,12 +8,13 @@ from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change, summary
 from mortice.spark.statements.create_table import create_table
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.drop_table import drop_table
 from mortice.spark.statements.maintenance import maintain
+from mortice.spark.statements.parameters import parameters_of
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view, show_partitions
 from mortice.spark.statements.table_description import describe_table, show_table
-from mortice.spark.statements.tokens import Cursor, with_arguments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["sql"]
 
 
-def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
+def sql(spark: SparkSession, text: str, /, **args: Any) -> DataFrame:
     """Runs a SQL statement, also those that Spark does not run on a Python data source. Works on Spark 3.5 and later.
 
         mortice.spark.sql(spark, "UPDATE trips SET fare = fare * 1.1 WHERE city = :city", city="oslo")
@@ -40,30 +41,33 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
     Args:
         spark: The session, classic or Spark Connect.
         text: The statement.
-        args: Values of its named parameters (`:name`).
+        args: Values of its parameters (`:name`): numbers, strings, bytes, dates, times, intervals, None, lists and
+            mappings of these. Spark gets exactly these values. The argument `args` alone is a mapping of all, or a list
+            of values for `?`, as with `spark.sql`.
 
     Returns:
         The rows of a query; of a change the numbers of rows and the instant; of CALL what the service did.
 
     Raises:
         InvalidArgumentError: The statement is not valid; the message shows the place. A value does not fit its column,
-            several source rows match one row, or the package sqlglot is missing.
+            or several source rows match one row.
         UnsupportedError: The table or a clause needs a feature that mortice does not have.
         WriteConflictError: Another writer has changed the table since its rows were read; run the statement again.
     """
-    text = with_arguments(text, args)
     views = Views(spark)
+    cursor = Cursor(text)
+    cursor.bind(parameters_of(args, cursor.tokens))
+    text = str(cursor.sql())
     try:
-        cursor = Cursor(text)
         word = cursor.token.word if cursor.token is not None else ""
         if word in ("CREATE", "DROP", "SHOW", "MSCK", "REPAIR", "ANALYZE"):
-            done = maintain(spark, Cursor(text))
+            done = maintain(spark, cursor.restarted())
             if done is not None:
                 return done
         if word == "CREATE":
-            done = create_view(spark, cursor)
+            done = create_view(spark, cursor.restarted())
             if done is None:
-                done = create_table(spark, Cursor(text), views)
+                done = create_table(spark, cursor.restarted(), views)
             return spark.sql(text) if done is None else done
         statements = {
             "CALL": call,
@@ -91,7 +95,7 @@ def sql(spark: SparkSession, text: str, **args: Any) -> DataFrame:
 
 def _show(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     done = show_table(spark, cursor)
-    return show_partitions(spark, Cursor(cursor.text)) if done is None else done
+    return show_partitions(spark, cursor.restarted()) if done is None else done
 
 
 def _written_to(cursor: Cursor) -> int:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError
+from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import entry_lines, named
+from mortice.spark.statements.literals import quoted_string
 from mortice.spark.statements.partitions import own_schema
 from mortice.spark.statements.targets import SqlTable, is_path, named_table
-from mortice.spark.statements.tokens import Cursor, literal, quoted
+from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +49,7 @@ def _definition(table: Table, given: dict[str, str]) -> str:
         given: Properties besides those of the table.
     """
     columns = [f"  {quoted(field.name)} {field.dataType.simpleString()}" for field in own_schema(table)]
-    listed = ", ".join(f"{literal('', name)} = {literal('', value)}" for name, value in given.items())
+    listed = ", ".join(f"{quoted_string(name)} = {quoted_string(value)}" for name, value in given.items())
     text = "(\n" + ",\n".join(columns) + f")\nUSING hudi\nTBLPROPERTIES ({listed})"
     if table.partition_fields:
         text += f"\nPARTITIONED BY ({', '.join(map(quoted, table.partition_fields))})"
@@ -119,7 +121,7 @@ def show_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     if creates:
         cursor.take("AS", "SERDE")
         cursor.expect_end()
-        location = "" if table.is_managed else f"LOCATION {literal('', opened.uri)}\n"
+        location = "" if table.is_managed else f"LOCATION {quoted_string(opened.uri)}\n"
         text = f"CREATE TABLE {named(parts)} {_definition(opened, found)}\n{location}"
         return spark.createDataFrame([(text,)], "createtab_stmt string")
     if cursor.take("("):
