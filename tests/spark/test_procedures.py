@@ -142,3 +142,57 @@ def test_an_argument_that_a_procedure_does_not_have_is_refused_before_it_runs(sp
     with pytest.raises(mortice.InvalidArgumentError, match="no argument user"):
         call(spark, f"delete_savepoint(path => '{table.uri}', instant_time => '20240101000000000', user => 'me')")
     assert len(mortice.Table(table.uri).timeline) == before
+
+
+def test_rollback_to_instant_undoes_that_instant_and_restore_keeps_it(spark, table):
+    path, instants = table.uri, [one.requested_time for one in table.timeline.completed]
+    before = rows_of(path)
+    with pytest.raises(mortice.InvalidArgumentError, match="later"):
+        call(spark, f"rollback_to_instant(path => '{path}', instant_time => '{instants[-2]}')")
+    with pytest.raises(mortice.InvalidArgumentError, match="20200101000000000"):
+        call(spark, f"rollback_to_instant(path => '{path}', instant_time => '20200101000000000')")
+    assert rows_of(path) == before
+    done = call(spark, f"rollback_to_instant(path => '{path}', instant_time => '{instants[-1]}')")
+    assert done == [{"rollback_result": True}]
+    left = [one.requested_time for one in mortice.Table(path).timeline.completed if one.action != "rollback"]
+    assert left == instants[:-1]
+    mortice.spark.sql(spark, f"CREATE OR REPLACE TEMPORARY VIEW undone USING mortice OPTIONS (path '{path}')")
+    [done] = call(spark, f"restore_to_instant('undone', '{instants[0]}')")
+    assert (done["restore_result"], done["instants_rolled_back"]) == (True, len(instants) - 2)
+    assert {one.requested_time for one in mortice.Table(path).timeline.completed} >= {instants[0]}
+    assert instants[1] not in {one.requested_time for one in mortice.Table(path).timeline.completed}
+
+
+def rows_of(path):
+    return mortice.Table(path).to_arrow().sort_by("id").to_pylist()
+
+
+def test_savepoints_are_by_default_those_of_the_latest_write(spark, table):
+    path, latest = table.uri, table.timeline.completed[-1].requested_time
+    for name in ("delete_savepoint", "rollback_to_savepoint"):
+        with pytest.raises(mortice.InvalidArgumentError, match="has no savepoint"):
+            call(spark, f"{name}(path => '{path}')")
+    assert call(spark, f"create_savepoint(path => '{path}', comments => 'c')") == [{"create_savepoint_result": True}]
+    before = rows_of(path)
+    first = table.timeline.completed[0].requested_time
+    with pytest.raises(mortice.InvalidArgumentError, match=f"no savepoint of {first}; those of the table are {latest}"):
+        call(spark, f"rollback_to_savepoint(path => '{path}', instant_time => '{first}')")
+    mortice.Table(path).upsert(rows(("z", "x", 9, 1.0)), NO_METADATA)
+    assert call(spark, f"rollback_to_savepoint(path => '{path}')") == [{"rollback_savepoint_result": True}]
+    assert rows_of(path) == before
+    assert call(spark, f"delete_savepoint(path => '{path}')") == [{"delete_savepoint_result": True}]
+
+
+def test_arguments_without_names_are_in_the_order_of_hudi(spark, table):
+    mortice.spark.sql(spark, f"CREATE OR REPLACE TEMPORARY VIEW ordered USING mortice OPTIONS (path '{table.uri}')")
+    assert len(call(spark, "show_commits('ordered', 2)")) == 2
+    [planned] = call(spark, "run_compaction('schedule', 'ordered')")
+    assert planned["commits"] == "[]"
+    [done] = call(spark, "run_compaction('run', 'ordered', NULL, options => 'hoodie.metadata.enable=false')")
+    assert json.loads(done["commits"])[0]["instant"] == planned["scheduled"]
+    with pytest.raises(mortice.InvalidArgumentError, match="in this order, op, table, path"):
+        call(spark, "run_compaction(op => 'run', 'ordered')")
+    with pytest.raises(mortice.InvalidArgumentError, match="the argument table is given twice"):
+        call(spark, "show_commits('ordered', table => 'ordered')")
+    with pytest.raises(mortice.InvalidArgumentError, match="no argument skip_locking"):
+        call(spark, "run_clean('ordered', true)")

@@ -18,7 +18,7 @@ from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import add_entry, done, has_entries, managed_here, named
-from mortice.spark.statements.inserts import INTO_OPERATION
+from mortice.spark.statements.insert_policies import INTO_OPERATION
 from mortice.spark.statements.partitions import own_schema
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.table_description import properties
@@ -42,6 +42,7 @@ _OF_HUDI = {
     "orderingfields": "hoodie.datasource.write.precombine.field",
     "payloadclass": "hoodie.datasource.write.payload.class",
     "recordmergemode": "hoodie.write.record.merge.mode",
+    "hoodie.record.merge.mode": "hoodie.write.record.merge.mode",
 }
 """Hudi's names of table properties in SQL, in lower case, and the options that they stand for."""
 _FIELDS = ("hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field")

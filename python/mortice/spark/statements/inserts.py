@@ -9,6 +9,7 @@ from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.statements.clauses import partition_clause
 from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.insert_policies import InsertPolicy
 from mortice.spark.statements.partitions import matching_partitions, partition_names
 from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import named_table
@@ -17,10 +18,8 @@ from mortice.spark.writing.write import write
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["INTO_OPERATION", "insert", "listed_names"]
+__all__ = ["insert", "listed_names"]
 
-INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
-"""The option that says which operation INSERT INTO is."""
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
@@ -57,13 +56,12 @@ def insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
         raise cursor.error("IF NOT EXISTS is not supported here")
     static = _static_values(spark, cursor, target, values)
     rows = _selected(spark, cursor, target, values, static)
-    options = table.write_options()
-    operation = options.pop("hoodie.datasource.write.operation", None)
-    into = options.pop(INTO_OPERATION, None)
+    policy = InsertPolicy(spark, table.write_options())
     if not overwrites:
-        operation = str(operation or into or spark.conf.get(INTO_OPERATION, None) or "insert")
+        operation, options = policy.into()
         return write(rows, table.path, operation, options=options)
-    is_dynamic = str(spark.conf.get(_OVERWRITE_MODE, "static")).lower() == "dynamic"
+    options = policy.overwrite()
+    is_dynamic = policy.is_dynamic()
     if not static and not is_dynamic:
         return write(rows, table.path, "insert_overwrite_table", options=options)
     is_whole = len(static) == len(target.opened.partition_fields)

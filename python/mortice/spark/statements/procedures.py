@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.expressions import Expression
+from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.targets import named_table
 from mortice.spark.writing.cluster import cluster
 from mortice.spark.writing.compact import compact, log_compact
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 _Arguments = dict[str, Any]
+_KINDS = {bool: "boolean", int: "bigint"}
+"""The types of results whose columns are those of Hudi; others are strings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +64,8 @@ class _Procedure:
 
     run: _Run
     arguments: Collection[str] = ()
+    order: Sequence[str] = ("table", "path", "options")
+    """The arguments as they are without names, in Hudi's order. Not all of Hudi's are in `arguments`."""
 
 
 def _scheduled(service: Callable[..., Any]) -> _Run:
@@ -66,11 +73,12 @@ def _scheduled(service: Callable[..., Any]) -> _Run:
 
     def run(called: _Called) -> Any:
         op = called.first(_OP) or "scheduleandexecute"
-        kinds = {"run": (False, True), "execute": (False, True), "schedule": (True, False)}
+        kinds = {"execute": (False, True), "schedule": (True, False), "run": (True, True)}
         schedule, runs = kinds.get(str(op).lower(), (True, True))
         if str(op).lower() not in (*kinds, "scheduleandexecute"):
             raise InvalidArgumentError(f"op must be run, execute, schedule or scheduleAndExecute, got {op!r}")
-        return service(called.spark, called.target.uri, called.options, schedule=schedule, run=runs)
+        options = {**called.options, **called.named(_SORT)}
+        return service(called.spark, called.target.uri, options, schedule=schedule, run=runs)
 
     return run
 
@@ -96,10 +104,59 @@ def _with_options(method: str, arguments: Mapping[str, str] | None = None) -> _R
 
 def _of_instant(method: str) -> _Run:
     def run(called: _Called) -> Any:
-        instant = called.first(_INSTANT)
-        if instant is None:
-            raise InvalidArgumentError("the argument instant_time is missing")
-        return getattr(called.table(), method)(str(instant), options=called.target.options, **called.named(_SAVEPOINT))
+        return getattr(called.table(), method)(_instant(called), options=called.target.options)
+
+    return run
+
+
+def _instant(called: _Called) -> str:
+    instant = called.first(_INSTANT)
+    if instant is None:
+        raise InvalidArgumentError("the argument instant_time is missing")
+    return str(instant)
+
+
+def _rollback_to_instant(called: _Called) -> Any:
+    """Undoes one instant, as the procedure of Hudi does despite its name."""
+    called.table().rollback(_instant(called), options=called.target.options)
+    return [{"rollback_result": True}]
+
+
+def _restore_to_instant(called: _Called) -> Any:
+    begin = time.monotonic()
+    done = called.table().restore(_instant(called), options=called.target.options)
+    return [
+        {
+            "restore_result": True,
+            "start_restore_time": done.restore_instant,
+            "time_taken_in_millis": round((time.monotonic() - begin) * 1000),
+            "instants_rolled_back": len(done.undone),
+        }
+    ]
+
+
+def _create_savepoint(called: _Called) -> Any:
+    instant = called.first(_INSTANT)
+    named = called.named(_SAVEPOINT)
+    called.table().savepoint(None if instant is None else str(instant), options=called.target.options, **named)
+    return [{"create_savepoint_result": True}]
+
+
+def _of_savepoint(method: str, title: str) -> _Run:
+    """Returns the procedure of a method for a savepoint, by default the latest one."""
+
+    def run(called: _Called) -> Any:
+        table, given = called.table(), called.first(_INSTANT)
+        found = [one.requested_time for one in table.timeline.active if one.is_completed and one.action == "savepoint"]
+        if not found:
+            raise InvalidArgumentError("the table has no savepoint", path=table.uri)
+        instant = max(found) if given is None else str(given)
+        if instant not in found:
+            raise InvalidArgumentError(
+                f"there is no savepoint of {instant}; those of the table are {', '.join(sorted(found))}", path=table.uri
+            )
+        getattr(table, method)(instant, options=called.target.options)
+        return [{title: True}]
 
     return run
 
@@ -120,34 +177,56 @@ _OP = ("op", "operation")
 _INSTANT = ("instant_time", "commit_time", "instant")
 _SAVEPOINT = {"user": "user", "comments": "comment"}
 _LEVELS = ("contents", "keys", "global_keys")
+_SORT = {"order": "hoodie.clustering.plan.strategy.sort.columns", "order_strategy": "hoodie.layout.optimize.strategy"}
 _CLEAN = {
     "retain_commits": "hoodie.clean.commits.retained",
     "hours_retained": "hoodie.clean.hours.retained",
     "file_versions_retained": "hoodie.clean.fileversions.retained",
     "clean_policy": "hoodie.clean.policy",
+    "trigger_strategy": "hoodie.clean.trigger.strategy",
+    "trigger_max_commits": "hoodie.clean.trigger.max.commits",
 }
 _ARCHIVE = {"min_commits": "hoodie.keep.min.commits", "max_commits": "hoodie.keep.max.commits"}
+_OF_COMPACTION = ("op", "table", "path", "timestamp", "options", "instants", "limit")
+_OF_CLUSTERING = ("table", "path", "predicate", "order", "show_involved_partition", "op", "order_strategy", "options")
+_OF_SAVEPOINT = ("table", "instant_time", "path")
 
 
 _PROCEDURES: dict[str, _Procedure] = {
-    "run_compaction": _Procedure(_scheduled(compact), _OP),
-    "run_log_compaction": _Procedure(_scheduled(log_compact), _OP),
-    "run_clustering": _Procedure(_scheduled(cluster), _OP),
-    "run_clean": _Procedure(_with_options("clean", _CLEAN), _CLEAN),
-    "archive_commits": _Procedure(_with_options("archive", _ARCHIVE), _ARCHIVE),
-    "create_savepoint": _Procedure(_of_instant("savepoint"), (*_INSTANT, *_SAVEPOINT)),
-    "delete_savepoint": _Procedure(_of_instant("delete_savepoint"), _INSTANT),
-    "rollback_to_savepoint": _Procedure(_of_instant("restore"), _INSTANT),
-    "rollback_to_instant": _Procedure(_of_instant("restore"), _INSTANT),
-    "run_rollback": _Procedure(_of_instant("rollback"), _INSTANT),
+    "run_compaction": _Procedure(_scheduled(compact), _OP, _OF_COMPACTION),
+    "run_log_compaction": _Procedure(_scheduled(log_compact), _OP, _OF_COMPACTION),
+    "run_clustering": _Procedure(_scheduled(cluster), (*_OP, *_SORT), _OF_CLUSTERING),
+    "run_clean": _Procedure(
+        _with_options("clean", _CLEAN),
+        _CLEAN,
+        (
+            *("table", "skip_locking", "schedule_in_line", "clean_policy", "retain_commits", "hours_retained"),
+            *("file_versions_retained", "trigger_strategy", "trigger_max_commits", "options"),
+        ),
+    ),
+    "archive_commits": _Procedure(
+        _with_options("archive", _ARCHIVE),
+        _ARCHIVE,
+        ("table", "path", "min_commits", "max_commits", "retain_commits", "enable_metadata"),
+    ),
+    "create_savepoint": _Procedure(
+        _create_savepoint, (*_INSTANT, *_SAVEPOINT), ("table", "commit_time", "user", "comments", "path")
+    ),
+    "delete_savepoint": _Procedure(
+        _of_savepoint("delete_savepoint", "delete_savepoint_result"), _INSTANT, _OF_SAVEPOINT
+    ),
+    "rollback_to_savepoint": _Procedure(_of_savepoint("restore", "rollback_savepoint_result"), _INSTANT, _OF_SAVEPOINT),
+    "rollback_to_instant": _Procedure(_rollback_to_instant, _INSTANT, ("table", "instant_time")),
+    "restore_to_instant": _Procedure(_restore_to_instant, _INSTANT, ("table", "instant_time")),
+    "run_rollback": _Procedure(_of_instant("rollback"), _INSTANT, _OF_SAVEPOINT),
     "create_metadata_table": _Procedure(_build_metadata),
-    "init_metadata_table": _Procedure(_build_metadata),
+    "init_metadata_table": _Procedure(_build_metadata, order=("table", "read_only")),
     "delete_metadata_table": _Procedure(_with_options("delete_metadata")),
     "run_verify": _Procedure(_verify, _LEVELS),
     "run_repair": _Procedure(_with_options("repair")),
-    "show_timeline": _Procedure(_commits, ("limit",)),
-    "show_commits": _Procedure(_commits, ("limit",)),
-    "show_table_properties": _Procedure(_properties),
+    "show_timeline": _Procedure(_commits, ("limit",), ("table", "path", "limit")),
+    "show_commits": _Procedure(_commits, ("limit",), ("table", "limit")),
+    "show_table_properties": _Procedure(_properties, order=("table", "path")),
 }
 
 
@@ -162,7 +241,7 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
         if cursor.take("(") and any(token.word in ("TABLE", "PATH") for token in cursor.tokens):
             raise InvalidArgumentError(f"{place.args[0]}\nthe procedures are {', '.join(sorted(_PROCEDURES))}")
         return None
-    given = _arguments(spark, cursor)
+    given = _arguments(spark, cursor, procedure.order)
     name, path = given.pop("table", None), given.pop("path", None)
     table = named_table(spark, Cursor(str(name)).name()) if name else None
     if path is None and table is None:
@@ -175,28 +254,34 @@ def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     return _rows(spark, procedure.run(_Called(spark, WriteTarget.from_options(uri, options), options, given)))
 
 
-def _arguments(spark: SparkSession, cursor: Cursor) -> _Arguments:
+def _arguments(spark: SparkSession, cursor: Cursor, order: Sequence[str]) -> _Arguments:
+    """Consumes `(name => value, …)`; arguments without names come first, in the order of the procedure."""
     cursor.expect("(")
     given: _Arguments = {}
+    is_ordered = True
     while not cursor.take(")"):
-        is_named = len(cursor.tokens) > cursor.at + 1 and cursor.tokens[cursor.at + 1].text in ("=>", "=")
-        if is_named:
-            name = cursor.name()[0].lower()
+        place = cursor.restarted_at(cursor.at)
+        following = cursor.tokens[cursor.at + 1 : cursor.at + 2]
+        if following and following[0].text in ("=>", "="):
+            name, is_ordered = cursor.name()[0].lower(), False
             cursor.at += 1
-        elif not given:
-            name = "table"
+        elif is_ordered and len(given) < len(order):
+            name = order[len(given)]
         else:
-            raise cursor.error("arguments behind the first have names: name => value")
-        token = cursor.token
-        text = cursor.until(",")
+            raise cursor.error(
+                f"name this argument (name => value); without names they are, in this order, {', '.join(order)}"
+            )
+        if name in given:
+            raise place.error(f"the argument {name} is given twice")
+        token, text = cursor.token, cursor.until(",")
         given[name] = token.text if token is not None and token.kind == "STRING" else _value(spark, text)
         cursor.take(",")
     cursor.expect_end()
-    return given
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _value(spark: SparkSession, text: str) -> Any:
-    return spark.sql(f"SELECT {text}").collect()[0][0]
+def _value(spark: SparkSession, text: Expression) -> Any:
+    return parsed_query(spark, text, "SELECT ").collect()[0][0]
 
 
 def _options(given: Any) -> dict[str, Any]:
@@ -210,11 +295,14 @@ def _rows(spark: SparkSession, result: Any) -> DataFrame:
     things = result if isinstance(result, (list, tuple)) else [result]
     rows = [_fields(thing) for thing in things]
     names = list(dict.fromkeys(name for row in rows for name in row)) or ["result"]
-    schema = ", ".join(f"`{name}` string" for name in names)
+    kinds = {name: _KINDS[type(value)] for row in rows for name, value in row.items() if type(value) in _KINDS}
+    schema = ", ".join(f"`{name}` {kinds.get(name, 'string')}" for name in names)
     return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
 
 
-def _fields(thing: Any) -> dict[str, str | None]:
+def _fields(thing: Any) -> dict[str, Any]:
+    if isinstance(thing, dict) and all(isinstance(value, (str, bool, int)) for value in thing.values()):
+        return thing
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         thing = dataclasses.asdict(thing)
     if not isinstance(thing, Mapping):
