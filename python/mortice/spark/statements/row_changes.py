@@ -7,9 +7,8 @@ update is never lost to ordering values, and a commit of another writer since th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -33,6 +32,11 @@ from mortice.spark.merge_types import try_cast
 from mortice.spark.reading.read import read_stored
 from mortice.spark.schema import spark_schema
 from mortice.spark.statements.generated_keys import GeneratedKeys
+from mortice.spark.statements.merge_scopes import ACTION as _ACTION
+from mortice.spark.statements.merge_scopes import FOUND as _FOUND
+from mortice.spark.statements.merge_scopes import MATCHED as _MATCHED
+from mortice.spark.statements.merge_scopes import MergeScopes, RowAction
+from mortice.spark.statements.spark_errors import located_errors
 from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted
@@ -43,22 +47,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = ["RowAction", "RowChanges"]
-
-_ACTION, _MATCHED, _FOUND = "_mortice_action", "_mortice_matched", "_mortice_found"
-
-
-@dataclass(frozen=True)
-class RowAction:
-    """What happens to the rows for which a condition is true, unless an earlier action has taken them."""
-
-    kind: str
-    """`update`, `delete` or `insert`."""
-    side: str
-    """Which rows these are: `matched`, `target` (without a source row) or `source` (without a target row)."""
-    condition: str | None
-    """SQL; None is true for all."""
-    values: Mapping[str, str]
-    """Expressions by column, in SQL."""
 
 
 class RowChanges(TargetTable):
@@ -98,8 +86,11 @@ class RowChanges(TargetTable):
         from pyspark.sql import functions as f
 
         rows = self.stored.alias(self.alias)
-        rows = rows.where(where) if where is not None else rows
-        return self._write(rows.withColumn(_FOUND, f.lit(True)).withColumn(_ACTION, f.lit(0)), [action])
+        used = [*([where] if where is not None else []), *action.values.values()]
+        with located_errors((rows, text) for text in used):
+            found = rows.where(f.expr(str(where))) if where is not None else rows
+            acted = found.withColumn(_FOUND, f.lit(True)).withColumn(_ACTION, f.lit(0))
+            return self._write(self._evaluated(acted, [action]), [action])
 
     def of_merge(self, source: DataFrame, name: str, on: str, actions: Sequence[RowAction]) -> Commit:
         """Merges rows.
@@ -110,8 +101,6 @@ class RowChanges(TargetTable):
             on: The condition by which they match, in SQL.
             actions: The clauses, in order.
         """
-        from pyspark.sql import functions as f
-
         sides = {action.side for action in actions}
         how = {
             (False, False): "inner",
@@ -119,21 +108,11 @@ class RowChanges(TargetTable):
             (False, True): "right",
             (True, True): "full",
         }["target" in sides, "source" in sides]
-        stored = self.stored.withColumn(_FOUND, f.lit(True)).alias(self.alias)
-        given = source.withColumn(_MATCHED, f.lit(True)).alias(name)
-        joined = stored.join(given, f.expr(on), how)
-        has = {"matched": (True, True), "target": (True, False), "source": (False, True)}
-        chosen = f.lit(None).cast("int")
-        for at, action in reversed(list(enumerate(actions))):
-            stored_is, given_is = has[action.side]
-            found = f.col(_FOUND).isNotNull() if stored_is else f.col(_FOUND).isNull()
-            found &= f.col(_MATCHED).isNotNull() if given_is else f.col(_MATCHED).isNull()
-            if action.condition is not None:
-                found &= f.expr(action.condition)
-            chosen = f.when(found, f.lit(at)).otherwise(chosen)
-        with typed_errors():
+        scopes = MergeScopes(self.stored.select(*map(quoted, self._names())), self.alias, source, name)
+        with typed_errors(), located_errors(scopes.expressions(on, actions)):
+            joined = scopes.joined(on, how)
             self._check_cardinality(joined, actions)
-            return self._write(joined.withColumn(_ACTION, chosen).where(f.col(_ACTION).isNotNull()), actions)
+            return self._write(scopes.acted(joined, actions, self.schema.names), actions)
 
     def _stored_column(self, name: str) -> Column:
         from pyspark.sql import functions as f
@@ -154,9 +133,9 @@ class RowChanges(TargetTable):
                 path=self.target.uri,
             )
 
-    def _write(self, acted: DataFrame, actions: Sequence[RowAction]) -> Commit:
+    def _write(self, evaluated: DataFrame, actions: Sequence[RowAction]) -> Commit:
         with typed_errors(), ExitStack() as stack:
-            rows = stack.enter_context(persisted(self._evaluated(acted, actions)))
+            rows = stack.enter_context(persisted(evaluated))
             self.check_fit(rows, casts_strings=True)
             given = self._new_rows(rows, actions)
             if self.generated is not None:
@@ -177,7 +156,7 @@ class RowChanges(TargetTable):
 
         stored = [self._stored_column(name).alias(f"_mortice_stored_{at}") for at, name in enumerate(self._names())]
         values = [
-            f.when(f.col(_ACTION) == at, f.expr(text)).alias(f"{VALUE}{at}_{self.schema.names.index(name)}")
+            f.when(f.col(_ACTION) == at, f.expr(str(text))).alias(f"{VALUE}{at}_{self.schema.names.index(name)}")
             for at, action in enumerate(actions)
             for name, text in action.values.items()
         ]
