@@ -10,6 +10,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.literals import literal
 from mortice.spark.statements.parameters import parameters_of
+from mortice.spark.statements.relations import relations_of, with_clause
 from mortice.spark.statements.tokens import tokens_of
 
 WORDS = ("case", "end", "when", "then", "else", "set", "values", "matched", "not", "by", "where", "on", "using", "as")
@@ -66,6 +67,35 @@ def test_an_expression_has_strings_and_brackets_of_all_forms():
     assert Cursor(f"{text} WHEN MATCHED").until("WHEN") == text
     with pytest.raises(InvalidArgumentError, match="an expression is expected here"):
         Cursor("WHEN MATCHED").until("WHEN")
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("SELECT * FROM a, b c JOIN d.e USING (x), (f) LEFT JOIN (g CROSS JOIN h) ON g.i = h.i", "a b d.e f g h"),
+        ("SELECT (SELECT 1 FROM a WHERE x IN (TABLE b)), y FROM (SELECT z FROM c) d, e WHERE k, l", "a b c e"),
+        ("SELECT extract(year FROM a), trim(BOTH x FROM y) FROM b WHERE c IS DISTINCT FROM d GROUP BY e, f", "b"),
+        ("WITH a AS (SELECT * FROM a, b), c(x) AS (SELECT * FROM a) SELECT * FROM c, d", "a b d"),
+        ("SELECT * FROM a WHERE x IN (WITH b AS (SELECT 1) SELECT * FROM b) UNION ALL TABLE b", "a b"),
+        ("WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT * FROM r) SELECT * FROM r, a", "a"),
+        ("FROM a SELECT b.c UNION SELECT * FROM VALUES (1), (2) AS v(x), w LATERAL VIEW explode(x) AS y", "a w"),
+        ("MERGE INTO t USING a ON t.x = a.x WHEN MATCHED AND x IN (SELECT y FROM b) THEN DELETE", "a b"),
+        ("WITH s AS (SELECT 1) MERGE INTO t USING s ON 1 = 1 WHEN MATCHED THEN DELETE", ""),
+        ("SELECT * FROM range(3), a TABLESAMPLE (1 ROWS) PIVOT (max(x) FOR y IN (1, 2)), LATERAL (SELECT 1 FROM b)",
+         "range a b"),
+    ],
+)  # fmt: skip
+def test_tables_of_a_query_are_found_wherever_they_are(text, tables):
+    found = [".".join(one.parts) for one in relations_of(Cursor(text)) if not one.is_known]
+    assert found == tables.split()
+
+
+def test_a_with_clause_ends_before_its_statement():
+    cursor = Cursor("WITH a AS (SELECT 1), b (x) AS (SELECT ')') DELETE FROM t")
+    clause = with_clause(cursor)
+    assert clause.names == ["a", "b"]
+    assert cursor.tokens[clause.end].word == "DELETE"
+    assert with_clause(Cursor("WITH SCHEMA EVOLUTION INTO t")) is None
 
 
 @pytest.mark.parametrize("text", ["$", "${env:HOME}", "it's", '"', "\\", "a\nb", "\x00", "\u00e9'"])

@@ -178,4 +178,6 @@ class _Reader:
             return False
         if following.kind == "OPERATOR":
             return following.text in ("(", "-", "+", "~", "[", "!", "{")
-        return following.word not in _OPERATORS or following.word == "NOT"
+        word = following.word
+        is_name = word in ("THEN", "ELSE", "END", *self.stops) and word != "WHEN"
+        return not is_name and (word not in _OPERATORS or word == "NOT")
