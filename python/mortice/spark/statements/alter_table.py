@@ -10,10 +10,10 @@ import pyarrow as pa
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.option_names import is_of_storage
-from mortice.spark.statements.clauses import ColumnClause, column_clause, partition_clause, type_text, types_of
+from mortice.spark.statements.clauses import ColumnClause, column_clause, type_text, types_of, valued_partition
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import done, named, renew_entry
-from mortice.spark.statements.partitions import matching_partitions
+from mortice.spark.statements.partitions import whole_partitions
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ class _Change:
     def drop(self) -> None:
         """Reads `DROP COLUMNS (a, b.c)` and `DROP PARTITION (dt = '…')`."""
         cursor = self.cursor
-        if_exists = cursor.take("IF", "EXISTS")
+        cursor.take("IF", "EXISTS")
         if cursor.words("PARTITION"):
-            self._drop_partitions(if_exists=if_exists)
+            self._drop_partitions()
             return
         self._column_word()
         if_exists = cursor.take("IF", "EXISTS")
@@ -154,18 +154,15 @@ class _Change:
         if dropped:
             self.changes["drop"] = dropped
 
-    def _drop_partitions(self, *, if_exists: bool) -> None:
+    def _drop_partitions(self) -> None:
+        """Reads the partitions; one that is not there has no effect, as in Hudi."""
         cursor, found = self.cursor, []
         while True:
-            place, values = cursor.error("there is no such partition"), partition_clause(cursor)
-            paths = matching_partitions(self.spark, self.table, values)
-            if not paths and not if_exists:
-                raise place
-            found += paths
+            found += whole_partitions(self.spark, self.table, valued_partition(cursor))
             if not cursor.take(","):
                 break
         cursor.take("PURGE")
-        self.partitions = found
+        self.partitions = list(dict.fromkeys(found))
 
     def rename(self) -> None:
         """Reads `RENAME COLUMN a TO b`."""

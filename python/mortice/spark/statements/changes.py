@@ -2,37 +2,103 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING
 
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
+from mortice.spark.statements.clauses import valued_partition
 from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.expressions import matching_bracket
 from mortice.spark.statements.inserts import insert, listed_names
+from mortice.spark.statements.partitions import whole_partitions
+from mortice.spark.statements.queries import Views
+from mortice.spark.statements.relations import with_clause
 from mortice.spark.statements.row_changes import RowAction, RowChanges
+from mortice.spark.statements.spark_errors import parsed_query, run_by_spark
 from mortice.spark.statements.target_table import TargetTable
-from mortice.spark.statements.targets import SqlTable, named_table
+from mortice.spark.statements.targets import SqlTable, named_table, qualifiers
 from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import write
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["change", "summary"]
+__all__ = ["change"]
 
 
-def change(spark: SparkSession, cursor: Cursor) -> Commit | None:
-    """Runs a statement that changes rows. Returns None if it is not one, or not of a table of mortice."""
-    statements = {"MERGE": _merge, "UPDATE": _update, "DELETE": _delete, "INSERT": insert, "TRUNCATE": _truncate}
+def change(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame | None:
+    """Runs a statement that changes rows. Returns None if it is not one, or not of a table of mortice.
+
+    Args:
+        spark: The session.
+        cursor: The statement.
+        views: Views of the tables that it reads.
+    """
+    before, clause = None, with_clause(cursor)
+    if clause is not None:
+        cursor.at = clause.end
+    if cursor.words("FROM"):
+        before = _before_insert(cursor)
+    statements = {"MERGE": _merge, "UPDATE": _update, "DELETE": _delete, "TRUNCATE": _truncate}
     word = cursor.token.word if cursor.token is not None else ""
-    return statements[word](spark, cursor) if word in statements else None
+    if word not in statements and word != "INSERT":
+        return None
+    begin = cursor.at
+    target = _target(spark, cursor.restarted_at(_written_to(cursor)))
+    cursor.at = 0
+    views.put_in_place(cursor, _written_to(cursor.restarted_at(begin)))
+    if target is None:
+        return run_by_spark(spark, cursor.sql(), views.titles)
+    if clause is not None:
+        cursor.at = clause.end
+        views.add_with(cursor, clause)
+    cursor.at = begin
+    if word == "INSERT":
+        return _summary(spark, insert(spark, cursor, None if before is None else cursor.sql(*before)))
+    return _summary(spark, statements[word](spark, cursor))
 
 
-def summary(spark: SparkSession, commit: Commit) -> DataFrame:
-    """Returns what a commit did, as Spark shows it: one row, the first column the number of rows."""
-    counts = (commit.updates, commit.deletes, commit.inserts)
+def _before_insert(cursor: Cursor) -> tuple[int, int]:
+    """Consumes `FROM a, b` before INSERT; returns its tokens, or moves to the end if there is no INSERT."""
+    begin, tokens = cursor.at, cursor.tokens
+    inserts, at = [], begin
+    while at < len(tokens):
+        if tokens[at].text == "(" and tokens[at].kind == "OPERATOR":
+            at = matching_bracket(tokens, at)
+        elif tokens[at].word == "INSERT" and at + 1 < len(tokens) and tokens[at + 1].word in ("INTO", "OVERWRITE"):
+            inserts.append(at)
+        at += 1
+    if len(inserts) > 1:
+        cursor.at = inserts[1]
+        raise cursor.error("several INSERT in one statement are not supported; write one statement for each")
+    cursor.at = inserts[0] if inserts else len(tokens)
+    return begin, cursor.at
+
+
+def _written_to(cursor: Cursor) -> int:
+    """Returns the token at which the name of the table begins that a statement writes to."""
+    words = (
+        *("MERGE", "WITH", "SCHEMA", "EVOLUTION", "INTO", "UPDATE", "DELETE", "FROM", "INSERT", "OVERWRITE"),
+        *("TRUNCATE", "TABLE"),
+    )
+    at = cursor.at
+    while at < len(cursor.tokens) and cursor.tokens[at].word in words:
+        at += 1
+    return at
+
+
+def _summary(spark: SparkSession, commit: Commit | None) -> DataFrame:
+    """Returns what a commit did, as Spark shows it: one row, the first column the number of rows.
+
+    Args:
+        spark: The session.
+        commit: The commit; None if there was nothing to do.
+    """
+    counts = (0, 0, 0) if commit is None else (commit.updates, commit.deletes, commit.inserts)
     names = "num_affected_rows bigint, num_updated_rows bigint, num_deleted_rows bigint, num_inserted_rows bigint"
-    return spark.createDataFrame([(sum(counts), *counts, commit.instant)], f"{names}, instant string")
+    return spark.createDataFrame(
+        [(sum(counts), *counts, None if commit is None else commit.instant)], f"{names}, instant string"
+    )
 
 
 def _target(spark: SparkSession, cursor: Cursor) -> tuple[SqlTable, list[str]] | None:
@@ -41,16 +107,29 @@ def _target(spark: SparkSession, cursor: Cursor) -> tuple[SqlTable, list[str]] |
     return None if table is None else (table, parts)
 
 
-def _merge(spark: SparkSession, cursor: Cursor) -> Commit | None:
+def _expected_target(spark: SparkSession, cursor: Cursor) -> tuple[SqlTable, list[str]]:
+    place, found = cursor.error("there is no such table of mortice"), _target(spark, cursor)
+    if found is None:
+        raise place
+    return found
+
+
+def _alias(spark: SparkSession, cursor: Cursor, parts: list[str], *stops: str) -> str:
+    """Consumes an alias. Without one, columns can be qualified by the name of the table, in all its forms."""
+    given = cursor.alias(*stops)
+    if given is None:
+        cursor.replace_qualifiers(qualifiers(spark, parts), parts[-1])
+    return given or parts[-1]
+
+
+def _merge(spark: SparkSession, cursor: Cursor) -> Commit:
     cursor.expect("MERGE")
-    evolves = cursor.take("WITH", "SCHEMA", "EVOLUTION")
+    place = cursor.error("WITH SCHEMA EVOLUTION is not supported; add the columns to the table first")
+    if cursor.take("WITH", "SCHEMA", "EVOLUTION"):
+        raise place
     cursor.take("INTO")
-    if (found := _target(spark, cursor)) is None:
-        return None
-    if evolves:
-        raise cursor.error("WITH SCHEMA EVOLUTION is not supported; add the columns to the table first")
-    table, parts = found
-    alias = cursor.alias("USING") or parts[-1]
+    table, parts = _expected_target(spark, cursor)
+    alias = _alias(spark, cursor, parts, "USING")
     cursor.expect("USING")
     source, name = _source(spark, cursor)
     cursor.expect("ON")
@@ -58,7 +137,7 @@ def _merge(spark: SparkSession, cursor: Cursor) -> Commit | None:
     changes = RowChanges(spark, table, alias)
     actions = []
     while cursor.take("WHEN"):
-        actions.append(_clause(cursor, changes, source, name))
+        actions.append(_clause(cursor, changes, qualifiers(spark, parts), source, name))
     cursor.expect_end()
     if not actions:
         raise cursor.error("WHEN MATCHED or WHEN NOT MATCHED is expected here")
@@ -66,29 +145,26 @@ def _merge(spark: SparkSession, cursor: Cursor) -> Commit | None:
 
 
 def _source(spark: SparkSession, cursor: Cursor) -> tuple[DataFrame, str]:
+    begin, parts = cursor.at, ["source"]
     if cursor.words("("):
-        text, default = cursor.until("AS", "ON", *_names_after(cursor)), "source"
-        rows = spark.sql(text[1:-1])
+        cursor.at = matching_bracket(cursor.tokens, begin) + 1
     else:
         parts = cursor.name()
-        default = parts[-1]
-        rows = spark.table(".".join(quoted(part) for part in parts))
-    return rows, cursor.alias("ON") or default
+        cursor.at = cursor.behind_replaced(begin, cursor.at)
+    rows = parsed_query(spark, cursor.sql(begin, cursor.at), "SELECT * FROM ")
+    return rows, _alias(spark, cursor, parts, "ON")
 
 
-def _names_after(cursor: Cursor) -> list[str]:
-    """Returns the word behind the bracket that opens at the next token: the alias without AS."""
-    depth = 0
-    for at in range(cursor.at, len(cursor.tokens)):
-        text = cursor.tokens[at].text if cursor.tokens[at].kind != "STRING" else ""
-        depth += (text == "(") - (text == ")")
-        if depth == 0:
-            following = cursor.tokens[at + 1 : at + 2]
-            return [following[0].word] if following else []
-    return []
+def _clause(cursor: Cursor, changes: RowChanges, names: list[list[str]], source: DataFrame, name: str) -> RowAction:
+    """Consumes a clause of MERGE behind WHEN.
 
-
-def _clause(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str) -> RowAction:
+    Args:
+        cursor: The statement.
+        changes: The changes of the table.
+        names: Names of the table by which its columns can be qualified, beside its alias.
+        source: The rows of the source.
+        name: What the expressions call them.
+    """
     side = "source" if cursor.take("NOT") else "matched"
     cursor.expect("MATCHED")
     if side == "source" and cursor.take("BY"):
@@ -109,7 +185,7 @@ def _clause(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str) -
         if side == "target":
             raise cursor.error("rows without a source row have no values for *")
         return RowAction("update", side, condition, _all(changes, source, name))
-    return RowAction("update", side, condition, _assignments(cursor, changes, "WHEN"))
+    return RowAction("update", side, condition, _assignments(cursor, changes, names, "WHEN"))
 
 
 def _all(changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
@@ -139,53 +215,76 @@ def _inserted(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str)
 
 def _listed(cursor: Cursor) -> list[str]:
     cursor.expect("(")
-    values: list[str] = [cursor.until(",")]
+    values = [_value(cursor, ",")]
     while cursor.take(","):
-        values.append(cursor.until(","))
+        values.append(_value(cursor, ","))
     cursor.expect(")")
     return values
 
 
-def _assignments(cursor: Cursor, changes: RowChanges, *stops: str) -> dict[str, str]:
+def _value(cursor: Cursor, *stops: str) -> str:
+    """Consumes a new value; DEFAULT is null, as columns have no other default."""
+    begin, text = cursor.at, cursor.until(*stops)
+    return "NULL" if cursor.at == begin + 1 and cursor.tokens[begin].word == "DEFAULT" else text
+
+
+def _assignments(cursor: Cursor, changes: RowChanges, names: list[list[str]], *stops: str) -> dict[str, str]:
+    """Consumes `a = 1, t.b = 2`.
+
+    Args:
+        cursor: The statement.
+        changes: The changes of the table.
+        names: Names of the table by which its columns can be qualified, beside its alias.
+        *stops: Words at which the last value ends.
+    """
     values: dict[str, str] = {}
+    own = [[changes.alias.lower()], *names]
     while True:
-        start, parts = copy.copy(cursor), cursor.name()
-        try:
-            # `t.fare` and `fare`; fields of structs are not assigned.
-            column = changes.column(parts[-1])
-        except InvalidArgumentError as error:
-            raise start.error(error.message) from error
-        if len(parts) > 2 or (len(parts) == 2 and parts[0].lower() != changes.alias.lower()):  # noqa: PLR2004
-            raise cursor.error(f"{'.'.join(parts)} is not a column of the table {changes.alias}")
+        start = cursor.restarted_at(cursor.at)
+        column = _assigned(start, cursor.name(), changes, own)
         if column in values:
             raise start.error("the column is assigned twice")
         if not cursor.take("=") and not cursor.take("=="):
             raise cursor.error("= is expected here")
-        values[column] = cursor.until(",", *stops)
+        values[column] = _value(cursor, ",", *stops)
         if not cursor.take(","):
             return values
 
 
-def _update(spark: SparkSession, cursor: Cursor) -> Commit | None:
+def _assigned(place: Cursor, parts: list[str], changes: RowChanges, own: list[list[str]]) -> str:
+    """Returns the column that a name such as `fare`, `t.fare` or `db.trips.fare` is of."""
+    lower = [part.lower() for part in parts]
+    known = {name.lower() for name in changes.schema.names}
+    behind = next((len(one) for one in own if lower[: len(one)] == one and lower[len(one) : len(one) + 1]), 0)
+    if behind and lower[behind] not in known and lower[0] in known:
+        behind = 0
+    if len(parts) - behind > 1 and lower[behind] in known:
+        column = parts[behind]
+        raise place.error(f"fields of structs are not assigned; assign all of {column}: {column} = named_struct(…)")
+    if len(parts) - behind > 1:
+        raise place.error(f"{'.'.join(parts)} is not a column of the table {changes.alias}")
+    try:
+        return changes.column(parts[behind])
+    except InvalidArgumentError as error:
+        raise place.error(error.message) from error
+
+
+def _update(spark: SparkSession, cursor: Cursor) -> Commit:
     cursor.expect("UPDATE")
-    if (found := _target(spark, cursor)) is None:
-        return None
-    table, parts = found
-    alias = cursor.alias("SET") or parts[-1]
+    table, parts = _expected_target(spark, cursor)
+    alias = _alias(spark, cursor, parts, "SET")
     cursor.expect("SET")
     changes = RowChanges(spark, table, alias)
-    values = _assignments(cursor, changes, "WHERE")
+    values = _assignments(cursor, changes, qualifiers(spark, parts), "WHERE")
     where = _where(cursor)
     return changes.of_rows(where, RowAction("update", "target", None, values))
 
 
-def _delete(spark: SparkSession, cursor: Cursor) -> Commit | None:
+def _delete(spark: SparkSession, cursor: Cursor) -> Commit:
     cursor.expect("DELETE")
     cursor.expect("FROM")
-    if (found := _target(spark, cursor)) is None:
-        return None
-    table, parts = found
-    alias = cursor.alias("WHERE") or parts[-1]
+    table, parts = _expected_target(spark, cursor)
+    alias = _alias(spark, cursor, parts, "WHERE")
     where = _where(cursor)
     return RowChanges(spark, table, alias).of_rows(where, RowAction("delete", "target", None, {}))
 
@@ -199,9 +298,13 @@ def _where(cursor: Cursor) -> str | None:
 def _truncate(spark: SparkSession, cursor: Cursor) -> Commit | None:
     cursor.expect("TRUNCATE")
     cursor.take("TABLE")
-    if (found := _target(spark, cursor)) is None:
-        return None
+    table, _ = _expected_target(spark, cursor)
+    if not cursor.words("PARTITION"):
+        cursor.expect_end()
+        rows = spark.createDataFrame([], TargetTable(spark, table, "truncated").schema)
+        return write(rows, table.path, "insert_overwrite_table", options=table.write_options())
+    values = valued_partition(cursor)
     cursor.expect_end()
-    table = found[0]
-    rows = spark.createDataFrame([], TargetTable(spark, table, "truncated").schema)
-    return write(rows, table.path, "insert_overwrite_table", options=table.write_options())
+    target = TargetTable(spark, table, "truncated")
+    paths = whole_partitions(spark, target.opened, values)
+    return target.opened.delete_partitions(paths, target.table_options) if paths else None

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["ColumnClause", "column_clause", "options_clause", "partition_clause", "type_text", "types_of"]
+__all__ = [
+    "ColumnClause",
+    "column_clause",
+    "options_clause",
+    "partition_clause",
+    "type_text",
+    "types_of",
+    "valued_partition",
+]
 
 _BEHIND_TYPES = ("NOT", "COMMENT", "DEFAULT", "GENERATED", "FIRST", "AFTER", "COLLATE", ",")
 
@@ -125,3 +133,11 @@ def partition_clause(cursor: Cursor) -> dict[str, str | None]:
         if not cursor.take(","):
             cursor.expect(")")
             return values
+
+
+def valued_partition(cursor: Cursor) -> dict[str, str | None]:
+    """Consumes `PARTITION (dt = '2021-12-09')`, each column with a value."""
+    place, values = cursor.error("each column needs a value here: PARTITION (name = value)"), partition_clause(cursor)
+    if None in values.values():
+        raise place
+    return values

@@ -18,9 +18,11 @@ from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.entries import add_entry, done, has_entries, managed_here, named
+from mortice.spark.statements.expressions import Expression
 from mortice.spark.statements.insert_policies import INTO_OPERATION
 from mortice.spark.statements.partitions import own_schema
 from mortice.spark.statements.queries import Views
+from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.table_description import properties
 from mortice.spark.statements.table_folder import TableFolder
 from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
@@ -57,13 +59,15 @@ class _Definition:
     parts: list[str]
     if_not_exists: bool
     columns: list[ColumnClause]
+    views: Views
+    """Views of the tables that its query names."""
     is_external: bool = False
     partitions: list[str] = field(default_factory=list)
     options: dict[str, str] = field(default_factory=dict)
     properties: dict[str, str] = field(default_factory=dict)
     location: str | None = None
     comment: str | None = None
-    query: str | None = None
+    query: Expression | None = None
 
 
 def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame | None:
@@ -82,7 +86,7 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     parts = cursor.name()
     is_like = cursor.words("LIKE")
-    about = _Definition(parts, if_not_exists, [], is_external)
+    about = _Definition(parts, if_not_exists, [], views, is_external)
     if is_like and not _like(spark, cursor, about):
         return None
     provider = _provider(cursor)
@@ -100,7 +104,7 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
         if if_not_exists:
             return done(spark)
         raise InvalidArgumentError(f"there is a table or view {'.'.join(parts)}; drop it, or write IF NOT EXISTS")
-    _created(spark, cursor, about, views)
+    _created(spark, cursor, about)
     return done(spark)
 
 
@@ -177,6 +181,7 @@ def _clause(cursor: Cursor, about: _Definition) -> None:
         about.comment = cursor.string()
     elif cursor.take("AS") or any(cursor.words(word) for word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")):
         place = cursor.error("columns and AS SELECT exclude each other")
+        about.views.put_in_place(cursor)
         about.query = cursor.until()
         if about.columns:
             raise place
@@ -200,7 +205,7 @@ def _partitions(cursor: Cursor, about: _Definition) -> None:
             return
 
 
-def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Views) -> None:
+def _created(spark: SparkSession, cursor: Cursor, about: _Definition) -> None:
     given = _write_options(about)
     path = _location(spark, about)
     storage = {name: value for name, value in {**about.options, **about.properties}.items() if is_of_storage(name)}
@@ -210,7 +215,7 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition, views: Vie
         _check_vacant(spark, path)
     frame = None
     if about.query is not None:
-        frame = spark.sql(views.in_place(about.query))
+        frame = parsed_query(spark, about.query)
     if frame is None and not about.columns:
         if there is None:
             raise TableNotFoundError("there is no table; CREATE TABLE needs columns, or AS SELECT", path=path)

@@ -18,7 +18,7 @@ from mortice.spark.reading.read import read
 from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.statements.literals import quoted_string
-from mortice.spark.statements.targets import SqlTable, forget_view, is_view, managed_as, remember_view
+from mortice.spark.statements.targets import SqlTable, forget_view, is_view, make_view, managed_as
 from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def _add_view(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
             "table becomes a view of the session; give it a name without a database",
             path=table.path,
         )
-    read(spark, table.path, options=dict(table.options)).createOrReplaceTempView(parts[0])
-    remember_view(spark, parts[0], table)
+    make_view(spark, parts[0], table, read(spark, table.path, options=dict(table.options)))
 
 
 def renew_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
@@ -87,7 +86,7 @@ def renew_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
     the old entry. Raises `TableServiceError` if the name is lost, with the statement that registers it.
     """
     if is_view(spark, parts):
-        read(spark, table.path, options=dict(table.options)).createOrReplaceTempView(parts[0])
+        make_view(spark, parts[0], table, read(spark, table.path, options=dict(table.options)))
         return
     if table.name is None:
         return

@@ -69,6 +69,10 @@ class InsertPolicy:
         options = self._combined()
         return operation, options if policy is None else {**options, _POLICY: policy}
 
+    def looks_for_keys(self, operation: str) -> bool:
+        """Returns whether INSERT INTO treats rows in a special way whose keys are in the table."""
+        return operation != "bulk_insert" and (self._given(_POLICY) or "none").lower() in ("drop", "fail")
+
     def overwrite(self) -> dict[str, Any]:
         """Returns the options of INSERT OVERWRITE."""
         self._check_mode()

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mortice.catalogs.options import without_sync
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import partition_clause
 from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.expressions import Expression
 from mortice.spark.statements.insert_policies import InsertPolicy
-from mortice.spark.statements.partitions import matching_partitions, partition_names
+from mortice.spark.statements.partitions import partition_names, whole_partitions
+from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import named_table
+from mortice.spark.writing.driver_insert import insert_in_driver
 from mortice.spark.writing.write import write
 
 if TYPE_CHECKING:
@@ -35,16 +40,22 @@ def listed_names(cursor: Cursor, changes: TargetTable) -> list[str]:
     return names
 
 
-def insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
-    """Runs INSERT. Returns None for a table that is not of mortice."""
+def insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None) -> Commit | None:
+    """Runs INSERT, of a table of mortice.
+
+    Args:
+        spark: The session.
+        cursor: The statement.
+        before: `FROM a, b` of a statement that has it before INSERT.
+    """
     cursor.expect("INSERT")
     overwrites = cursor.take("OVERWRITE")
     if not overwrites:
         cursor.expect("INTO")
     cursor.take("TABLE")
-    table = named_table(spark, cursor.name())
+    place, table = cursor.error("there is no such table of mortice"), named_table(spark, cursor.name())
     if table is None:
-        return None
+        raise place
     target = TargetTable(spark, table, "inserted")
     place = cursor.error("the partition is not one of the table")
     values = partition_clause(cursor) if cursor.words("PARTITION") else {}
@@ -55,25 +66,48 @@ def insert(spark: SparkSession, cursor: Cursor) -> Commit | None:
     if cursor.words("IF", "NOT", "EXISTS"):
         raise cursor.error("IF NOT EXISTS is not supported here")
     static = _static_values(spark, cursor, target, values)
-    rows = _selected(spark, cursor, target, values, static)
+    rows = _selected(spark, cursor, target, values, static, before)
     policy = InsertPolicy(spark, table.write_options())
     if not overwrites:
-        operation, options = policy.into()
-        return write(rows, table.path, operation, options=options)
+        return _inserted(rows, target, policy, table.path)
+    return _overwritten(rows, target, policy, table.path, values)
+
+
+def _inserted(rows: DataFrame, target: TargetTable, policy: InsertPolicy, path: str) -> Commit | None:
+    operation, options = policy.into()
+    if not policy.looks_for_keys(operation):
+        return write(rows, path, operation, options=options)
+    of_write = WriteTarget.from_options(path, without_sync(options))
+    return target.registered(insert_in_driver(rows, target.opened, of_write.driver_bytes, of_write.options))
+
+
+def _overwritten(
+    rows: DataFrame, target: TargetTable, policy: InsertPolicy, path: str, values: Mapping[str, str | None]
+) -> Commit | None:
+    """Replaces rows.
+
+    Args:
+        rows: The new rows.
+        target: The table.
+        policy: What the session and the table say.
+        path: Where the table is.
+        values: Expressions of partition columns that the statement names; None for those that the query has.
+    """
     options = policy.overwrite()
+    static = [name for name, text in values.items() if text is not None]
     is_dynamic = policy.is_dynamic()
     if not static and not is_dynamic:
-        return write(rows, table.path, "insert_overwrite_table", options=options)
+        return write(rows, path, "insert_overwrite_table", options=options)
     is_whole = len(static) == len(target.opened.partition_fields)
     if not is_whole and not is_dynamic:
         remedy = f"give those of all, or set {_OVERWRITE_MODE}=dynamic to replace the partitions of the rows"
         raise UnsupportedError(f"an overwrite with values of some partition columns; {remedy}", path=target.target.uri)
     if is_whole and not rows.limit(1).collect():
         # The partition is replaced by no rows.
-        if paths := matching_partitions(spark, target.opened, values):
+        if paths := whole_partitions(target.spark, target.opened, values):
             return target.opened.delete_partitions(paths, target.table_options)
-        return write(rows, table.path, "insert", options=options)
-    return write(rows, table.path, "insert_overwrite", options=options)
+        return write(rows, path, "insert", options=options)
+    return write(rows, path, "insert_overwrite", options=options)
 
 
 def _static_values(
@@ -95,14 +129,24 @@ def _static_values(
     return static
 
 
-def _selected(
+def _selected(  # noqa: PLR0917
     spark: SparkSession,
     cursor: Cursor,
     target: TargetTable,
     values: Mapping[str, str | None],
     static: Mapping[str, Any],
+    before: Expression | None,
 ) -> DataFrame:
-    """Returns the rows of the query, as those of the table."""
+    """Returns the rows of the query, as those of the table.
+
+    Args:
+        spark: The session.
+        cursor: The statement, behind the name of the table and its partition.
+        target: The table.
+        values: Expressions of the partition columns that the clause names; None for those that the query has.
+        static: The values of these expressions.
+        before: What the query has before INSERT.
+    """
     by_name = cursor.take("BY", "NAME")
     names = [name for name in target.schema.names if name not in values]
     # The query has partition columns without values behind the others, in the order of the clause.
@@ -112,12 +156,25 @@ def _selected(
         if twice := [name for name in names if name in static]:
             raise cursor.error(f"{twice[0]} has a value in PARTITION, and is in the list of columns")
     place = cursor.error(f"the rows should have {len(names)} columns: {', '.join(names)}")
-    rows = spark.sql(cursor.until())
+    _null_for_default(cursor)
+    query = cursor.until()
+    rows = parsed_query(spark, query, "" if before is None else f"{before} ")
     if by_name:
         names = [target.column(name) for name in rows.columns]
     if len(rows.columns) != len(names) or set(names) & set(static):
         raise place
     return _typed(rows, names, target, static)
+
+
+def _null_for_default(cursor: Cursor) -> None:
+    """Replaces DEFAULT as a value of VALUES by null, as columns have no other default."""
+    tokens = cursor.tokens
+    if not cursor.words("VALUES"):
+        return
+    for at in range(cursor.at + 1, len(tokens) - 1):
+        is_alone = tokens[at - 1].word in ("(", ",") and tokens[at + 1].word in (")", ",")
+        if is_alone and tokens[at].word == "DEFAULT":
+            cursor.replace(tokens[at].start, tokens[at].end, "NULL")
 
 
 def _typed(rows: DataFrame, names: Sequence[str], target: TargetTable, static: Mapping[str, Any]) -> DataFrame:

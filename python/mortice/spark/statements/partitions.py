@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.meta_columns import META_COLUMNS
 from mortice.spark.schema import spark_schema
 from mortice.table import Table
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["matching_partitions", "own_schema", "partition_names"]
+__all__ = ["matching_partitions", "own_schema", "partition_names", "whole_partitions"]
 
 _PATH, _OPERATION = "_hoodie_partition_path", "_hoodie_operation"
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""The value of the partition of null, as its path has it."""
+_GENERATORS = ("hoodie.table.keygenerator.type", "hoodie.table.keygenerator.class")
+_NAMED = 3
 
 
 def partition_names(table: Table, values: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -47,16 +51,39 @@ def matching_partitions(spark: SparkSession, table: Table, values: Mapping[str, 
         table: The table.
         values: Expressions by partition column, in SQL; None for any value.
     """
-    filters: list[tuple[Any, ...]] = []
-    wanted = {name: text for name, text in partition_names(table, values).items() if text is not None}
-    fields = {field.name: field.dataType.simpleString() for field in spark_schema(table.schema)}
-    if wanted:
-        casts = ", ".join(f"CAST({text} AS {fields[name]})" for name, text in wanted.items())
-        row = spark.sql(f"SELECT {casts}").collect()[0]
-        filters = [
-            (name, "is null") if value is None else (name, "=", value) for name, value in zip(wanted, row, strict=True)
-        ]
     found = set()
-    for batch in table.snapshot(columns=[_PATH], filters=filters or None).to_reader():
+    for batch in table.snapshot(columns=[_PATH], filters=_filters(spark, table, values) or None).to_reader():
         found.update(batch.column(0).unique().to_pylist())
     return sorted(found)
+
+
+def whole_partitions(spark: SparkSession, table: Table, values: Mapping[str, str | None]) -> list[str]:
+    """Returns what `matching_partitions` does, for a statement that empties these partitions.
+
+    Raises `UnsupportedError` if a partition has rows with other values, too: those of key generators for timestamps,
+    where a partition is a day or a month.
+    """
+    paths = matching_partitions(spark, table, values)
+    kind = " ".join(table.properties.get(name, "") for name in _GENERATORS).upper()
+    if not paths or not any(word in kind for word in ("TIMESTAMP", "CUSTOM")):
+        return paths
+    if table.count(filters=[(_PATH, "in", paths)]) > table.count(filters=_filters(spark, table, values)):
+        raise UnsupportedError(
+            f"the partitions ({', '.join(paths[:_NAMED])}) have rows with other values of {', '.join(values)}, as a "
+            "key generator makes their paths of these; delete the rows by DELETE",
+            path=table.uri,
+        )
+    return paths
+
+
+def _filters(spark: SparkSession, table: Table, values: Mapping[str, str | None]) -> list[tuple[Any, ...]]:
+    wanted = {name: text for name, text in partition_names(table, values).items() if text is not None}
+    if not wanted:
+        return []
+    fields = {field.name: field.dataType.simpleString() for field in spark_schema(table.schema)}
+    casts = ", ".join(f"CAST({text} AS {fields[name]})" for name, text in wanted.items())
+    row = spark.sql(f"SELECT {casts}").collect()[0]
+    return [
+        (name, "is null") if value is None or value == _NULL else (name, "=", value)
+        for name, value in zip(wanted, row, strict=True)
+    ]

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
 from mortice.spark.statements.clauses import options_clause, partition_clause
 from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.expressions import matching_bracket
 from mortice.spark.statements.partitions import matching_partitions
-from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table, remember_view
-from mortice.spark.statements.tokens import Token, quoted
+from mortice.spark.statements.relations import Relation, WithClause, relations_of
+from mortice.spark.statements.spark_errors import parsed_query, run_by_spark
+from mortice.spark.statements.targets import (
+    SqlTable,
+    depend_on_views,
+    is_path,
+    is_view,
+    make_view,
+    named_table,
+    views_named,
+)
+from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,15 +34,20 @@ __all__ = ["Views", "create_view", "show_partitions"]
 _KINDS = ("TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION")
 _CHANGES = "hudi_table_changes"
 _META = "_hoodie_"
-_BEFORE = ("FROM", "JOIN", "USING")
 _AFTER = (
     *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "JOIN", "INNER", "LEFT", "RIGHT"),
     *("FULL", "CROSS", "ON", "USING", "AS", "WHEN", "SET", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT", "WINDOW", ","),
+    *("TABLESAMPLE", "PIVOT", "UNPIVOT", "SELECT", "MATCHED", "THEN", "NATURAL", "ANTI", "SEMI", "ASOF", "QUALIFY"),
+    *("MINUS", "OFFSET", "VALUES", "INSERT", "WITH", "|>"),
 )
 
 
 class Views:
     """Temporary views of the tables of a statement, in the state that it asks for.
+
+    Tables by path, earlier states, changes and tables whose meta columns are asked for become views of their own. Views
+    that `create_view` has made, and those that depend on them, are made again, of the newest state: Spark finds them
+    then wherever they are named.
 
     Args:
         spark: The session.
@@ -38,69 +55,137 @@ class Views:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self.names: list[str] = []
-        self._shows_meta = False
-        self._own: set[str] = set()
+        self._given: dict[str, str] = {}
+        self._kept: set[str] = set()
+        self._newest: dict[str, tuple[SqlTable, DataFrame]] = {}
+        self._frames: dict[tuple[Any, ...], DataFrame] = {}
 
-    def in_place(self, text: str, skipped: int | None = None) -> str:
-        """Returns the text with views in the place of paths and of earlier states.
+    def put_in_place(self, cursor: Cursor, skipped: int | None = None) -> None:
+        """Replaces names in a statement by views, from the next token on.
 
         Args:
-            text: The statement.
+            cursor: The statement.
             skipped: The token at which the name of a table begins that is written to.
         """
-        cursor, pieces, done = Cursor(text), [], 0
-        tokens = cursor.tokens
-        self._shows_meta = any(one.kind != "STRING" and one.text.lower().startswith(_META) for one in tokens)
-        self._own = {
-            one.text.lower()
-            for one, word, bracket in zip(tokens, tokens[1:], tokens[2:], strict=False)
-            if word.word == "AS" and bracket.text == "("
-        }
-        while (token := cursor.token) is not None:
-            begin = cursor.at
-            if begin == skipped or not _is_name(token) or (begin and cursor.tokens[begin - 1].text == "."):
-                cursor.at += 1
+        self.renew(cursor, skipped)
+        shows_meta = any(one.is_name and one.text.lower().startswith(_META) for one in cursor.tokens)
+        for relation in relations_of(cursor):
+            if relation.begin != skipped and not relation.is_known:
+                self._put(cursor, relation, shows_meta)
+
+    def renew(self, cursor: Cursor, skipped: int | None = None) -> None:
+        """Makes the views that a statement names again, of the newest states of their tables."""
+        found: tuple[set[str], set[str]] = (set(), set())
+        for at, one in enumerate(cursor.tokens):
+            if one.is_name and at != skipped:
+                found[at > 0 and cursor.tokens[at - 1].text == "."].add(one.text.lower())
+        for name in views_named(self.spark, *found):
+            table = named_table(self.spark, [name])
+            if table is not None:
+                make_view(self.spark, name, table, self._read(table.path, None, table.options))
+
+    def add_with(self, cursor: Cursor, clause: WithClause) -> None:
+        """Makes views of the names that WITH gives, and puts them in place in the rest of a statement.
+
+        Args:
+            cursor: The statement, at the token behind the clause.
+            clause: The clause, at the beginning of the statement.
+        """
+        made: dict[str, str] = {}
+        for relation in relations_of(cursor):
+            name = relation.parts[0].lower()
+            if len(relation.parts) > 1 or relation.is_known or name not in clause.names:
                 continue
-            parts = cursor.name()
-            end = cursor.tokens[cursor.at - 1].end
-            view = self._view(cursor, parts)
-            if view is not None:
-                alias = "" if self._has_alias(cursor) or is_path(parts) else f" AS {quoted(parts[-1])}"
-                pieces += [text[done : token.start], quoted(view), alias]
-                done = max(end, cursor.tokens[cursor.at - 1].end)
-            elif cursor.at == begin:
-                cursor.at += 1
-        return "".join([*pieces, text[done:]])
+            if name not in made:
+                rows = parsed_query(self.spark, cursor.sql(0, clause.end), after=f" TABLE {quoted(name)}")
+                made[name] = self._named(rows, name)
+            self._replace(cursor, relation, relation.end, made[name], relation.parts[0])
+
+    def made(self) -> list[str]:
+        """Returns the views that were made."""
+        return list(self._given)
+
+    def keep(self) -> None:
+        """Keeps the views, in the states that they have."""
+        self._kept.update(self._given)
+
+    def keep_for(self, name: str, cursor: Cursor) -> None:
+        """Keeps the views for a view that a statement has made, which shows the newest states of its tables.
+
+        Args:
+            name: The view.
+            cursor: The statement.
+        """
+        self.keep()
+        for helper, (table, frame) in self._newest.items():
+            make_view(self.spark, helper, table, frame)
+        depend_on_views(self.spark, name, [*self._newest, *(one.text for one in cursor.tokens if one.is_name)])
 
     def drop(self) -> None:
         """Drops the views. Queries that were made of them keep their rows, except on Spark Connect."""
-        for name in self.names:
-            self.spark.catalog.dropTempView(name)
+        for name in self._given:
+            if name not in self._kept:
+                self.spark.catalog.dropTempView(name)
 
-    def _view(self, cursor: Cursor, parts: list[str]) -> str | None:
-        if parts[0].lower() == _CHANGES and len(parts) == 1 and cursor.words("("):
-            return self._named(self._changes(cursor))
-        place, as_of = cursor.at, self._as_of(cursor)
-        is_source = place > len(parts) * 2 - 1 and cursor.tokens[place - len(parts) * 2].word in _BEFORE
-        # Tables of the catalog have no meta columns. A name that WITH gives is not that of a table.
-        is_of_meta = is_source and self._shows_meta and not (len(parts) == 1 and parts[0].lower() in self._own)
-        if as_of is None and not is_path(parts) and len(parts) > 1 and not is_of_meta:
-            return None
-        table = None
-        if as_of is not None or is_path(parts) or is_of_meta or (is_source and is_view(self.spark, parts)):
-            table = named_table(self.spark, parts)
+    def titles(self) -> dict[str, str]:
+        """Returns what the statement calls each of the views."""
+        return dict(self._given)
+
+    def _put(self, cursor: Cursor, relation: Relation, shows_meta: bool) -> None:
+        parts, other = relation.parts, cursor.restarted()
+        other.at = relation.end
+        if len(parts) == 1 and parts[0].lower() == _CHANGES and other.words("("):
+            frame = self._changes(other)
+            self._replace(cursor, relation, other.at, self._named(frame, parts[0]), parts[-1])
+            return
+        if other.words("("):
+            return
+        as_of = self._as_of(other)
+        is_at_path = is_path(parts)
+        if as_of is None and not is_at_path and (not shows_meta or is_view(self.spark, parts)):
+            return
+        table = named_table(self.spark, parts)
         if table is None:
-            cursor.at = place
-            return None
-        options = {name: value for name, value in table.options.items() if name != AS_OF}
-        frame = read(self.spark, table.path, as_of=as_of, options=options)
-        return self._named(frame)
+            return
+        frame = self._read(table.path, as_of, table.options)
+        view = self._named(frame, ".".join(parts))
+        if as_of is None:
+            self._newest[view] = (table, frame)
+        self._replace(cursor, relation, other.at, view, None if is_at_path else parts[-1])
 
-    def _named(self, frame: DataFrame) -> str:
+    def _replace(self, cursor: Cursor, relation: Relation, end: int, view: str, title: str | None) -> None:
+        """Puts a view in place of a name and of what follows it, with the name as its alias unless it has another."""
+        tokens, other = cursor.tokens, cursor.restarted()
+        if relation.begin and tokens[relation.begin - 1].word == "TABLE":
+            title = None
+        cursor.replace(tokens[relation.begin].start, tokens[end - 1].end, quoted(view))
+        other.at = end
+        if other.take("TABLESAMPLE"):
+            other.at = matching_bracket(tokens, other.at) + 1
+            if other.take("REPEATABLE"):
+                other.at = matching_bracket(tokens, other.at) + 1
+        place = tokens[other.at - 1].end
+        if title is not None and not self._has_alias(other):
+            alias = f" AS {quoted(title)}"
+            if other.at == end:
+                cursor.replace(tokens[relation.begin].start, place, quoted(view) + alias)
+            else:
+                cursor.replace(place, place, alias)
+        if len(relation.parts) > 1 and title is not None:
+            cursor.replace_qualifiers([[part.lower() for part in relation.parts]], title)
+
+    def _read(self, path: str, as_of: str | None, options: Mapping[str, Any]) -> DataFrame:
+        """Returns the rows of a table; those of one state for the whole statement."""
+        given = {name: value for name, value in options.items() if as_of is None or name != AS_OF}
+        key = (path, as_of, tuple(sorted((name, str(value)) for name, value in given.items())))
+        if key not in self._frames:
+            self._frames[key] = read(self.spark, path, as_of=as_of, options=given)
+        return self._frames[key]
+
+    def _named(self, frame: DataFrame, title: str) -> str:
         name = f"_mortice_{uuid.uuid4().hex}"
         frame.createOrReplaceTempView(name)
-        self.names.append(name)
+        self._given[name] = title
         return name
 
     def _changes(self, cursor: Cursor) -> DataFrame:
@@ -134,69 +219,64 @@ class Views:
             return None
         token, following = cursor.token, cursor.tokens[cursor.at + 1 : cursor.at + 2]
         is_literal = token is not None and token.kind in ("STRING", "NUMBER")
-        if token is not None and is_literal and (not following or following[0].text not in "+-"):
+        if token is not None and is_literal and not (following and following[0].text in ("+", "-", "||", "::")):
             cursor.at += 1
             return token.text
-        place, text = cursor.error("the instant of this expression cannot be computed"), cursor.until(*_AFTER)
+        place, text = cursor.error("the instant of this expression cannot be computed"), None
+        text = cursor.until(*_AFTER, ends_before_names=True)
         try:
             found = self.spark.sql(f'SELECT date_format({text}, "yyyyMMddHHmmssSSS")').collect()[0][0]
         except Exception as error:
             raise place from error
+        if found is None:
+            raise place
         return str(found)
 
     @staticmethod
     def _has_alias(cursor: Cursor) -> bool:
-        at = cursor.at
-        try:
-            return (
-                cursor.alias(
-                    *_AFTER,
-                    "TABLESAMPLE",
-                    "PIVOT",
-                    "UNPIVOT",
-                    "SELECT",
-                    "MATCHED",
-                    "THEN",
-                    "NATURAL",
-                    "ANTI",
-                    "SEMI",
-                    "ASOF",
-                    "QUALIFY",
-                    "MINUS",
-                    "OFFSET",
-                    "VALUES",
-                )
-                is not None
-            )
-        finally:
-            cursor.at = at
+        return cursor.restarted_at(cursor.at).alias(*_AFTER) is not None
 
 
-def _is_name(token: Token) -> bool:
-    return token.is_name
+def create_view(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame | None:
+    """Runs CREATE VIEW: of a table (USING mortice OPTIONS (…), on all versions of Spark), and of a query.
 
+    Later statements of `mortice.spark.sql` show the newest states of their tables. For Spark alone, a view is the state
+    of its last use.
 
-def create_view(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs CREATE TEMPORARY VIEW … USING mortice OPTIONS (…), on all versions of Spark; None for other statements.
-
-    Later statements of `mortice.spark.sql` know the table of the view. The view itself is a state of the table.
+    Args:
+        spark: The session.
+        cursor: The statement.
+        views: Views of the tables that its query names.
     """
-    if not cursor.take("CREATE"):
-        return None
+    cursor.expect("CREATE")
     cursor.take("OR", "REPLACE")
-    if not (cursor.take("TEMPORARY", "VIEW") or cursor.take("TEMP", "VIEW")):
+    cursor.take("GLOBAL")
+    is_temporary = cursor.take("TEMPORARY") or cursor.take("TEMP")
+    if not cursor.take("VIEW"):
         return None
+    cursor.take("IF", "NOT", "EXISTS")
     parts = cursor.name()
-    if not cursor.take("USING", "MORTICE") or len(parts) != 1:
-        return None
+    if is_temporary and len(parts) == 1 and cursor.take("USING", "MORTICE"):
+        return _view_of_table(spark, cursor, parts[0])
+    place = cursor.error(
+        "a view that stays cannot have tables by path, earlier states, changes or meta columns; create a TEMPORARY VIEW"
+    )
+    views.put_in_place(cursor)
+    if views.made() and not is_temporary:
+        raise place
+    done = run_by_spark(spark, cursor.sql(), views.titles)
+    views.keep_for(parts[-1], cursor)
+    return done
+
+
+def _view_of_table(spark: SparkSession, cursor: Cursor, name: str) -> DataFrame:
     cursor.expect("OPTIONS")
     options = options_clause(cursor)
     cursor.expect_end()
     path = options.pop("path", None)
     if path is None:
         raise cursor.error("the option path is missing")
-    read(spark, path, options=options).createOrReplaceTempView(parts[0])
-    remember_view(spark, parts[0], SqlTable(path, options))
+    make_view(spark, name, SqlTable(path, options), read(spark, path, options=options))
     return spark.createDataFrame([], "done string").select()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.statements.alter_table import alter_table
-from mortice.spark.statements.changes import change, summary
+from mortice.spark.statements.changes import change
 from mortice.spark.statements.create_table import create_table
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.drop_table import drop_table
@@ -14,12 +15,17 @@ from mortice.spark.statements.maintenance import maintain
 from mortice.spark.statements.parameters import parameters_of
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view, show_partitions
+from mortice.spark.statements.spark_errors import run_by_spark
 from mortice.spark.statements.table_description import describe_table, show_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["sql"]
+
+_NOT_SQL = re.compile(r"\s*(SET|RESET|ADD|LIST)\s", re.IGNORECASE)
+"""Statements whose rest is no SQL, such as a path."""
+_QUERIES = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(", "EXPLAIN", "CACHE", "CREATE", "REPLACE")
 
 
 def sql(spark: SparkSession, text: str, /, **args: Any) -> DataFrame:
@@ -54,66 +60,49 @@ def sql(spark: SparkSession, text: str, /, **args: Any) -> DataFrame:
         UnsupportedError: The table or a clause needs a feature that mortice does not have.
         WriteConflictError: Another writer has changed the table since its rows were read; run the statement again.
     """
-    views = Views(spark)
-    cursor = Cursor(text)
-    cursor.bind(parameters_of(args, cursor.tokens))
-    text = str(cursor.sql())
-    try:
-        word = cursor.token.word if cursor.token is not None else ""
-        if word in ("CREATE", "DROP", "SHOW", "MSCK", "REPAIR", "ANALYZE"):
-            done = maintain(spark, cursor.restarted())
-            if done is not None:
-                return done
-        if word == "CREATE":
-            done = create_view(spark, cursor.restarted())
-            if done is None:
-                done = create_table(spark, cursor.restarted(), views)
-            return spark.sql(text) if done is None else done
-        statements = {
-            "CALL": call,
-            "ALTER": alter_table,
-            "DROP": drop_table,
-            "SHOW": _show,
-            "DESCRIBE": describe_table,
-            "DESC": describe_table,
-        }
-        if word in statements:
-            done = statements[word](spark, cursor)
-            return spark.sql(text) if done is None else done
-        if word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE"):
-            of_views = Cursor(views.in_place(text, _written_to(cursor)))
-            commit = change(spark, of_views)
-            return spark.sql(text) if commit is None else summary(spark, commit)
-        if word in ("SELECT", "WITH", "FROM", "(", "EXPLAIN", "CACHE"):
-            return spark.sql(views.in_place(text))
+    if not args and _NOT_SQL.match(text):
         return spark.sql(text)
+    cursor, views = Cursor(text), Views(spark)
+    cursor.bind(parameters_of(args, cursor.tokens))
+    try:
+        return _run(spark, cursor, views)
     finally:
         # A DataFrame of Spark Connect is analyzed again whenever it is used.
         if not is_connect(spark):
             views.drop()
 
 
+def _run(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame:
+    word = cursor.token.word if cursor.token is not None else ""
+    done: DataFrame | None = None
+    if word in ("CREATE", "DROP", "SHOW", "MSCK", "REPAIR", "ANALYZE"):
+        done = maintain(spark, cursor.restarted())
+    if done is None and word == "CREATE":
+        done = create_view(spark, cursor.restarted(), views)
+    if done is None and word == "CREATE":
+        done = create_table(spark, cursor, views)
+    statements = {
+        "CALL": call,
+        "ALTER": alter_table,
+        "DROP": drop_table,
+        "SHOW": _show,
+        "DESCRIBE": describe_table,
+        "DESC": describe_table,
+    }
+    if done is None and word in statements:
+        done = statements[word](spark, cursor.restarted())
+    if done is None and word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE", "WITH", "FROM"):
+        done = change(spark, cursor.restarted(), views)
+    if done is not None:
+        return done
+    cursor.at = 0
+    if word in _QUERIES:
+        views.put_in_place(cursor)
+    if word == "CACHE":
+        views.keep()
+    return run_by_spark(spark, cursor.sql(), views.titles)
+
+
 def _show(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     done = show_table(spark, cursor)
     return show_partitions(spark, cursor.restarted()) if done is None else done
-
-
-def _written_to(cursor: Cursor) -> int:
-    """Returns the token at which the name of the table begins that a statement writes to."""
-    skipped = (
-        "MERGE",
-        "WITH",
-        "SCHEMA",
-        "EVOLUTION",
-        "INTO",
-        "UPDATE",
-        "DELETE",
-        "FROM",
-        "INSERT",
-        "OVERWRITE",
-        "TABLE",
-    )
-    at = 0
-    while at < len(cursor.tokens) and cursor.tokens[at].word in (*skipped, "TRUNCATE"):
-        at += 1
-    return at

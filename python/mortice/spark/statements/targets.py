@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,25 @@ from mortice.spark.statements.tokens import quoted
 from mortice.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SqlTable", "forget_view", "is_path", "is_view", "managed_as", "named_table", "remember_view"]
+__all__ = [
+    "SqlTable",
+    "depend_on_views",
+    "forget_view",
+    "is_path",
+    "is_view",
+    "make_view",
+    "managed_as",
+    "named_table",
+    "qualifiers",
+    "views_named",
+]
 
 _FORMAT = "mortice"
+_MARK = "mortice_view"
 _views: dict[tuple[str, str], SqlTable] = {}
+_dependencies: dict[tuple[str, str], frozenset[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -57,18 +70,78 @@ def is_path(parts: Sequence[str]) -> bool:
 
 
 def is_view(spark: SparkSession, parts: Sequence[str]) -> bool:
-    """Returns true for a view that was made for a table."""
-    return len(parts) == 1 and (session_key(spark), parts[0].lower()) in _views
+    """Returns true for a view that was made for a table, and that no other view of its name has replaced."""
+    key = (session_key(spark), parts[0].lower())
+    if len(parts) != 1 or key not in _views:
+        return False
+    if _has_mark(spark, parts[0]):
+        return True
+    _views.pop(key, None)
+    return False
 
 
-def remember_view(spark: SparkSession, name: str, table: SqlTable) -> None:
-    """Stores the table of a view that was made for it."""
+def _has_mark(spark: SparkSession, name: str) -> bool:
+    from pyspark.errors import PySparkException
+
+    try:
+        fields = spark.table(quoted(name)).schema.fields
+    except PySparkException:
+        return False
+    return any((field.metadata or {}).get(_MARK) for field in fields)
+
+
+def make_view(spark: SparkSession, name: str, table: SqlTable, rows: DataFrame) -> None:
+    """Makes a view for a table.
+
+    Args:
+        spark: The session.
+        name: The name of the view.
+        table: The table.
+        rows: The rows of its newest state.
+    """
+    from pyspark.sql import functions as f
+
+    marked, *others = rows.columns
+    # The mark is how a view of the same name that others have made is known.
+    first = f.col(quoted(marked)).alias(marked, metadata={**(rows.schema[marked].metadata or {}), _MARK: True})
+    rows.select(first, *(f.col(quoted(one)) for one in others)).createOrReplaceTempView(quoted(name))
     _views[session_key(spark), name.lower()] = table
 
 
 def forget_view(spark: SparkSession, name: str) -> None:
     """Forgets the table of a view that is dropped."""
     _views.pop((session_key(spark), name.lower()), None)
+
+
+def depend_on_views(spark: SparkSession, name: str, views: Iterable[str]) -> None:
+    """Stores which views for tables a view depends on, of those that there are."""
+    session = session_key(spark)
+    found = {one for view in views for one in (view.lower(), *_dependencies.get((session, view.lower()), ()))}
+    _dependencies[session, name.lower()] = frozenset(one for one in found if (session, one) in _views)
+
+
+def views_named(spark: SparkSession, names: Iterable[str], others: Iterable[str] = ()) -> list[str]:
+    """Returns the views for tables that a statement reads, and those that other views of it depend on.
+
+    Args:
+        spark: The session.
+        names: Names of tables and views, in lower case.
+        others: The last parts of longer names.
+    """
+    session = session_key(spark)
+    found = {*names, *(one for name in (*names, *others) for one in _dependencies.get((session, name), ()))}
+    return sorted(one for one in found if is_view(spark, [one]))
+
+
+def qualifiers(spark: SparkSession, parts: Sequence[str]) -> list[list[str]]:
+    """Returns the longer names of a table by which its columns can be qualified, as their parts in lower case."""
+    if is_path(parts) or is_view(spark, parts):
+        return []
+    catalog, database = str(spark.catalog.currentCatalog()), str(spark.catalog.currentDatabase())
+    missing = 3 - len(parts)
+    full = [*([catalog, database][:missing] if missing > 0 else []), *parts]
+    lower = [part.lower() for part in full]
+    return [lower[at:] for at in range(len(lower) - 1)]
 
 
 def managed_as(parts: Sequence[str]) -> str:
@@ -80,8 +153,8 @@ def named_table(spark: SparkSession, parts: Sequence[str]) -> SqlTable | None:
     """Returns the table of a name; None if it is not one of mortice."""
     if is_path(parts):
         return SqlTable(parts[1])
-    if len(parts) == 1 and (view := _views.get((session_key(spark), parts[0].lower()))) is not None:
-        return view
+    if is_view(spark, parts):
+        return _views[session_key(spark), parts[0].lower()]
     return _of_catalog(spark, ".".join(quoted(part) for part in parts))
 
 
