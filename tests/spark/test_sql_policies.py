@@ -5,6 +5,7 @@ import pytest
 
 import mortice
 import mortice.spark
+from mortice.spark.writing.driver_insert import insert_in_driver
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 INTO = "hoodie.spark.sql.insert.into.operation"
@@ -16,9 +17,9 @@ MODE = "hoodie.sql.insert.mode"
 BULK = "hoodie.sql.bulk.insert.enable"
 GIVEN = """VALUES (1, 'later', 20, 'x'), (2, 'early', 5, 'y'), (9, 'lo', 21, 'x'), (9, 'hi', 22, 'x'),
 (1, 'other', 30, 'y')"""
+DROPPED = {"1 a", "2 b", "9 lo", "9 hi", "1 other"}
 ALL = {"1 a", "2 b", "1 later", "2 early", "9 lo", "9 hi", "1 other"}
 UPSERTED = {"1 later", "2 b", "9 hi", "1 other"}
-DROPPED = {"1 a", "2 b", "9 lo", "9 hi", "1 other"}
 
 
 @pytest.fixture
@@ -48,16 +49,15 @@ def rows(table):
         ({}, ALL),
         ({POLICY: "none", MODE: "strict"}, ALL),
         ({POLICY: "drop"}, DROPPED),
+        ({POLICY: "drop", INTO: "upsert", MODE: "upsert"}, DROPPED),
+        ({POLICY: "drop", COMBINES: "true"}, DROPPED - {"9 lo"}),
         ({INTO: "upsert"}, UPSERTED),
         ({INTO: "bulk_insert", BULK: "true"}, ALL),
-        ({INTO: "upsert", POLICY: "drop"}, DROPPED),
         ({OPERATION: "upsert", INTO: "insert"}, UPSERTED),
         ({OPERATION: "insert", INTO: "upsert", DROPS: "true"}, ALL),
         ({COMBINES: "true"}, ALL - {"9 lo"}),
-        ({COMBINES: "true", POLICY: "drop"}, DROPPED - {"9 lo"}),
-        ({MODE: "upsert", POLICY: "drop"}, DROPPED),
         ({MODE: "non-strict", BULK: "true"}, ALL),
-        ({f"spark.{POLICY}": "drop"}, DROPPED),
+        ({f"spark.{INTO}": "upsert"}, UPSERTED),
     ],
 )
 def test_insert_into_follows_the_policies_of_the_session(spark, table, settings, expected):
@@ -84,6 +84,11 @@ def test_policies_that_refuse_leave_the_rows(spark, table, settings, message):
     assert rows(table) == ["1 a", "2 b"]
 
 
+def test_an_insert_that_the_driver_cannot_hold_is_refused(spark, table):
+    with pytest.raises(mortice.UnsupportedError, match="the driver writes 10 at most"):
+        insert_in_driver(spark.range(100), table, 10, {POLICY: "drop"})
+
+
 def test_insert_overwrite_follows_them(spark, table):
     overwrite = f"INSERT OVERWRITE mortice.`{table.uri}`"
     given = "PARTITION (p = 'x') VALUES (5, 'o', 1), (5, 'o2', 2), (1, 'n', 1)"
@@ -93,6 +98,47 @@ def test_insert_overwrite_follows_them(spark, table):
     assert rows(table) == ["2 b", "6 s"]
     with pytest.raises(mortice.UnsupportedError, match="would overwrite nothing"):
         run(spark, f"{overwrite} VALUES (7, 's', 1, 'x')", {OPERATION: "upsert"})
+
+
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    [
+        ("a = 'x', b = 2", [1, 3, 4, 5]),
+        ("b = '1', A = NULL", [1, 2, 3, 5]),
+        ("a = 'x'", [3, 4, 5]),
+        ("b = NULL", [1, 2, 3, 4]),
+        ("b = 1", [2, 5]),
+        ("a = 'none'", [1, 2, 3, 4, 5]),
+    ],
+)
+@pytest.mark.parametrize("statement", ["TRUNCATE TABLE {t} PARTITION ({p})", "ALTER TABLE {t} DROP PARTITION ({p})"])
+def test_partitions_are_emptied_by_some_or_all_columns(spark, tmp_path, statement, clause, expected):
+    numbers = pa.array([1, 2, 1, 1, None], pa.int32())
+    data = pa.table({"id": [1, 2, 3, 4, 5], "a": ["x", "x", "y", None, "y"], "b": numbers})
+    styles = {"hoodie.datasource.write.hive_style_partitioning": str("a" in clause).lower()}
+    table = mortice.create_table(tmp_path / "t", data=data, record_key="id", partition_by=["a", "b"], properties=styles)
+    run(spark, statement.replace("{t}", f"mortice.`{table.uri}`").replace("{p}", clause), {})
+    assert sorted(mortice.Table(table.uri).to_arrow(["id"])["id"].to_pylist()) == expected
+
+
+def test_a_partition_with_other_values_is_not_emptied(spark, tmp_path):
+    """The paths of a key generator for timestamps are those of days, and the values are moments."""
+    name, day = f"mortice.`{tmp_path}/t`", 86_400_000
+    run(
+        spark,
+        f"""CREATE TABLE {name} (id int, at bigint) USING hudi PARTITIONED BY (at) TBLPROPERTIES (primaryKey = 'id',
+        'hoodie.datasource.write.keygenerator.class' = 'org.apache.hudi.keygen.TimestampBasedKeyGenerator',
+        'hoodie.keygen.timebased.timestamp.type' = 'EPOCHMILLISECONDS',
+        'hoodie.keygen.timebased.output.dateformat' = 'yyyy-MM-dd')""",
+        {},
+    )
+    data = pa.table({"id": pa.array([1, 2, 3], pa.int32()), "at": [day, day + 1, 5 * day]})
+    mortice.Table(tmp_path / "t").upsert(data)
+    for text in (f"TRUNCATE TABLE {name} PARTITION (at = {day})", f"ALTER TABLE {name} DROP PARTITION (at = {day})"):
+        with pytest.raises(mortice.UnsupportedError, match="rows with other values of at"):
+            run(spark, text, {})
+    run(spark, f"TRUNCATE TABLE {name} PARTITION (at = {5 * day})", {})
+    assert sorted(mortice.Table(tmp_path / "t").to_arrow(["id"])["id"].to_pylist()) == [1, 2]
 
 
 def test_a_merge_mode_is_a_property_by_both_of_its_names(spark, tmp_path):

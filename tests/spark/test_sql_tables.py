@@ -144,7 +144,7 @@ def test_a_table_is_created_from_a_query(run, tmp_path):
         ("alter table {t} rename to y", "a path stays where it is"),
         ("alter table {t} replace columns (id int)", "REPLACE COLUMNS is not supported"),
         ("alter table {t} alter column n type date", "cannot become"),
-        ("alter table {t} drop partition (c = 'none')", "there is no such partition"),
+        ("alter table {t} drop partition (c)", "each column needs a value"),
         ("insert into {t} partition (n = 1) select 1", "n is not a partition column.*line 1"),
         ("insert into {t} partition (c = id) select 1, 1", "not a constant"),
         ("insert into {t} partition (c = 'x') select 1, 1, 'x'", r"should have 2 columns: id, n"),
