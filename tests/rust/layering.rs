@@ -62,6 +62,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "file_group",
             "keys",
             "merge_plan",
+            "bootstrap",
             "split",
         ],
     ),

@@ -13,6 +13,7 @@ use crate::merge::fold::{
 };
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::instant_range::InstantRange;
 use mortice_base::names::meta_columns;
 
 /// How several records of a key are folded into a row.
@@ -37,6 +38,8 @@ pub struct FoldColumns<'a> {
     pub keys: &'a KeyColumns,
     /// Whether deleted rows are returned.
     pub deleted_rows: DeletedRows,
+    /// The commits whose records are merged; `None` for all of them.
+    pub commits: Option<&'a InstantRange>,
 }
 
 impl FoldPlan {
@@ -102,6 +105,10 @@ fn by_rules(rules: FoldRules, absence: &FieldAbsence, of: &FoldColumns<'_>, miss
         ordering_column: ordering,
         flag_column: keys.filled_flag().and_then(|name| names().position(|one| one == name)),
         missing,
+        commits: of.commits.and_then(|commits| {
+            let column = names().position(|name| name == meta_columns::COMMIT_TIME)?;
+            Some((column, commits.clone()))
+        }),
         deleted_rows: of.deleted_rows,
     }
 }

@@ -15,12 +15,15 @@
 //! uncommitted. Their rows are read here: they are rows that the range wrote, and Hudi returns them as well once the
 //! compaction is completed.
 
-use super::file_slice::{FileSlice, SliceDraft, Slices};
+use std::collections::HashSet;
+
+use super::file_slice::{FileSlice, LogFile, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::view::{ByGroup, FileSystemView, instant_of_group, pending_compactions};
 use super::{by_completion, by_name};
-use crate::timeline::{ReplacedFileGroup, Timeline};
+use crate::timeline::{CompletionStatus, ReplacedFileGroup, Timeline};
 use mortice_base::error::Result;
+use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_merge::config::{TableConfig, TimelineLayout};
 
 impl<'a> FileSystemView<'a> {
@@ -93,6 +96,68 @@ impl<'a> FileSystemView<'a> {
         }
         Ok(chosen)
     }
+
+    /// Returns the file slice before the log files of `slice`: the base file of the slice that the first of them
+    /// belongs to, and the logs of commits that completed before those of `slice` did. `None` if there is none.
+    ///
+    /// # Errors
+    /// As for [`FileSystemView::slices`].
+    pub fn slice_before(&self, files: &PartitionFiles, slice: &FileSlice) -> Result<Option<FileSlice>> {
+        let own: HashSet<&str> = slice.log_files.iter().map(LogFile::name).collect();
+        let is_own = |log: &ListedLog| own.contains(log.name.name.as_str());
+        let mut groups = self.groups(files, |log| !log.name.cdc);
+        let Some(group) = groups.remove(&slice.file_id) else { return Ok(None) };
+        let first = self.first_written(group.1.iter().filter(|log| is_own(log)))?;
+        let slices = self.slices_of_group(files, &slice.file_id, group)?;
+        let Some((last, _)) = slices.iter().find(|(_, draft)| draft.logs.iter().any(is_own)) else { return Ok(None) };
+        let (last, mut before) = (last.clone(), SliceDraft::default());
+        for (key, mut draft) in slices.into_iter().rev().skip_while(|(key, _)| *key > last) {
+            draft.bases.retain(|base| self.timeline.is_completed(&base.name.instant));
+            for log in draft.logs.into_iter().filter(|log| !is_own(log)) {
+                if self.written(&log)? < first {
+                    before.logs.push(log);
+                }
+            }
+            if !draft.bases.is_empty() {
+                before.bases = draft.bases;
+                return self.slice(files, slice.file_id.clone(), key, before);
+            }
+        }
+        self.slice(files, slice.file_id.clone(), last, before)
+    }
+
+    fn first_written<'l>(&self, logs: impl Iterator<Item = &'l ListedLog>) -> Result<WrittenAt> {
+        let mut first = None;
+        for log in logs {
+            let written = self.written(log)?;
+            first = first.into_iter().chain([written]).min();
+        }
+        Ok(first.unwrap_or_default())
+    }
+
+    /// Returns when a log file became part of the table. The commits of archived times were before all others.
+    fn written(&self, log: &ListedLog) -> Result<WrittenAt> {
+        let completed = match (self.layout, self.timeline.completion_time(&log.name.instant)?) {
+            (TimelineLayout::V2, CompletionStatus::At(time)) => Some(time.clone()),
+            (TimelineLayout::V2, CompletionStatus::Archived) | (TimelineLayout::V1, _) => None,
+            (TimelineLayout::V2, CompletionStatus::Pending) => return Ok(WrittenAt::LATER),
+        };
+        Ok(WrittenAt { is_later: false, completed, instant: Some(log.name.instant.clone()), version: log.name.version })
+    }
+}
+
+/// When a log file became part of the table: by completion, or by name where that is not known.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct WrittenAt {
+    is_later: bool,
+    completed: Option<CompletionTime>,
+    instant: Option<RequestedTime>,
+    version: i64,
+}
+
+impl WrittenAt {
+    /// Of a commit that is not completed.
+    const LATER: Self = Self { is_later: true, completed: None, instant: None, version: 0 };
 }
 
 #[cfg(test)]
@@ -158,6 +223,48 @@ mod tests {
         let instants = ["10.commit", "20.compaction.requested", "30.deltacommit", "40.deltacommit"];
         let log = ".f_30.log.1_0-1-2";
         assert_eq!(chosen("6", &instants, &[log], &[]), [format!("30: {log}")]);
+    }
+
+    fn before(version: &str, instants: &[&str], names: &[&str], own: &[&str]) -> Vec<String> {
+        let table = Table::new(version, instants);
+        let view = FileSystemView::in_range(&table.timeline, &table.config, Vec::new()).unwrap();
+        let log = |name: &&str| LogFile { path: format!("p/{name}"), len: 1, etag: None };
+        let slice = FileSlice {
+            partition: "p".into(),
+            file_id: "f".into(),
+            base_instant: "0".into(),
+            base_file: None,
+            log_files: own.iter().map(log).collect(),
+        };
+        shown(&view.slice_before(&listed(names), &slice).unwrap().into_iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_file_group_before_some_of_its_logs() {
+        let log = |instant: &str| format!(".f_{instant}.log.1_0-1-2");
+        let (early, first, second, last) = (log("12"), log("14"), log("16"), log("25"));
+        let base = "f_0-1-2_10.parquet";
+        let completed = ["10_11.commit", "12_13.deltacommit", "14_15.deltacommit", "16_17.deltacommit"];
+        let names = [base, &early, &first, &second];
+        assert_eq!(before("9", &completed, &names, &[&first, &second]), [format!("10: {base} {early}")]);
+        assert_eq!(before("9", &completed, &names, &[&second]), [format!("10: {base} {early} {first}")]);
+        assert_eq!(before("9", &completed, &names, &[&early]), [format!("10: {base}")]);
+        assert_eq!(before("9", &completed, &[&early, &first], &[&early]), [""; 0]);
+        assert_eq!(before("9", &completed, &names, &[&last]), [""; 0]);
+        // A commit that was requested later and completed before is part of it; one that completed later is not.
+        let crossed = ["10_11.commit", "12_19.deltacommit", "14_15.deltacommit", "16_18.deltacommit"];
+        assert_eq!(before("9", &crossed, &names, &[&early]), [format!("10: {base} {first} {second}")]);
+        assert_eq!(before("9", &crossed, &names, &[&second]), [format!("10: {base} {first}")]);
+        // The base file is that of the slice of the first log, whether a compaction after it is completed or pending.
+        let compacted = [&completed[..], &["20_22.commit", "25_26.deltacommit"]].concat();
+        let with_compaction = [base, &early, &first, OLD, &last];
+        assert_eq!(before("9", &compacted, &with_compaction, &[&first, &last]), [format!("10: {base} {early}")]);
+        assert_eq!(before("9", &compacted, &with_compaction, &[&last]), [format!("20: {OLD}")]);
+        let pending = [&completed[..], &["20.compaction.requested", "25_26.deltacommit"]].concat();
+        assert_eq!(
+            before("9", &pending, &[base, &early, &first, &last], &[&last]),
+            [format!("10: {base} {early} {first}")]
+        );
     }
 
     #[test]

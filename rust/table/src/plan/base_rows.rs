@@ -8,7 +8,7 @@ use super::open_table::OpenTable;
 use super::path_columns::RowKind;
 use crate::file_group::FileSlice;
 use crate::read::{ChangedRows, LogCheck, LogContents, SharedReport, SplitReader, check_logs, log_contents};
-use crate::split::{DeleteOutput, Query, Split};
+use crate::split::{DeleteOutput, Query, Split, TableState};
 use crate::timeline::WrittenRanges;
 use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
@@ -156,6 +156,7 @@ impl OpenTable {
             columns: schema.fields().iter().map(|field| field.name.clone()).collect(),
             filter: Filter::default(),
             options: self.options.clone(),
+            table_state: TableState::default(),
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::file_group::FileSystemView;
 use crate::read::{has_column, newest_schema};
 use crate::schema::SchemaEvolution;
 use crate::schema::table_schema::{self, TableSchema};
-use crate::split::{DeleteOutput, PathColumns, Query, splits};
+use crate::split::{DeleteOutput, PathColumns, Query, TableState, splits};
 use mortice_avro::{self as avro, ArrowMapping, Type};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
@@ -192,6 +192,7 @@ impl OpenTable {
             columns,
             filter: options.filter.clone(),
             options: self.options.clone(),
+            table_state: TableState::default(),
         });
         let splits = splits(&query, slices, options.merger.as_ref());
         Ok(Scan {

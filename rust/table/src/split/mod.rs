@@ -18,4 +18,4 @@ mod split_form;
 pub use change::{AFTER, BEFORE, COMMIT, ChangeSource, FileGroupChange, OPERATION, change_schema};
 pub use divide::{divided, splits};
 pub use part::SlicePart;
-pub use split::{CommitRange, DeleteOutput, MergerHandle, PathColumns, Query, Split};
+pub use split::{CommitRange, DeleteOutput, MergerHandle, PathColumns, Query, Split, TableState};

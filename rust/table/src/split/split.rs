@@ -1,7 +1,7 @@
 //! Splits: the parts of a planned query, each self-contained. `split_form` serializes them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,13 @@ use super::change::{ChangeSource, FileGroupChange, change_schema};
 use super::part::SlicePart;
 use crate::file_group::FileSlice;
 use crate::schema::SchemaEvolution;
-use crate::timeline::InstantFilter;
+use crate::timeline::{InstantFilter, Timeline};
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::instant_range::InstantRange;
 use mortice_base::names::{FieldNames, RequestedTime};
 use mortice_formats::filter::Filter;
-use mortice_merge::config::{MergeConfig, ReadOptions};
+use mortice_merge::config::{MergeConfig, ReadOptions, TableConfig};
 use mortice_merge::merge::fold::RowMerger;
 use mortice_storage::StorageOptions;
 
@@ -79,7 +79,13 @@ pub struct Query {
     pub filter: Filter,
     /// Options of the reader.
     pub options: ReadOptions,
+    /// The table's files as of the read, for partial records. Loaded by the first read that needs them.
+    #[serde(skip)]
+    pub table_state: TableState,
 }
+
+/// The properties and the timeline of a table, which reads of one query share.
+pub type TableState = Arc<OnceLock<(TableConfig, Timeline)>>;
 
 /// Partition columns whose values are taken from the path of the partition, even if rows have a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
@@ -18,6 +19,8 @@ use super::folded_rows::{FoldedRows, PickedRows, RowPick};
 use super::missing::MissingColumns;
 use super::rules::{FoldRules, MergeStep, OverlayResult};
 use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_base::names::instant_range::InstantRange;
 
 /// A fold by rules: what it must know of the projected columns.
 pub struct RuleFold {
@@ -37,6 +40,9 @@ pub struct RuleFold {
     /// From the first partial record on, and over the base row, this alone decides which columns are filled; before it,
     /// values do.
     pub missing: MissingColumns,
+    /// For a merge of some commits: the column of commit times, and these commits. Base rows of others give columns
+    /// that records do not have, and win over none.
+    pub commits: Option<(usize, InstantRange)>,
 }
 
 /// The result of a fold.
@@ -55,6 +61,8 @@ struct Candidate<'a> {
     source: Option<u32>,
     /// The columns that its block does not have.
     missing: Option<&'a [bool]>,
+    /// Whether it is a base row of an earlier commit.
+    is_earlier: bool,
     /// The batch that holds the row, and its number there.
     at: (usize, usize),
 }
@@ -181,6 +189,15 @@ impl CandidateRows {
 }
 
 impl RuleFold {
+    /// Of each base row, whether it is of another commit than those that are merged; empty if all commits are merged.
+    fn earlier_rows(&self, base: &RecordBatch) -> Result<Vec<bool>> {
+        let Some((column, commits)) = &self.commits else { return Ok(Vec::new()) };
+        let times = base.columns().get(*column).and_then(|column| column.as_string_opt::<i32>());
+        let times = times.ok_or_else(|| Error::internal("base rows of a range of commits without commit times"))?;
+        let is_of_range = |time: &str| RequestedTime::parse(time).is_some_and(|time| commits.contains(&time));
+        Ok(times.iter().map(|time| !time.is_some_and(is_of_range)).collect())
+    }
+
     /// Base rows, then the log records of all groups, with the batches that they are in. Deletes by block have a row of
     /// nulls, unless they are delivered.
     fn candidates<'a>(
@@ -198,10 +215,12 @@ impl RuleFold {
         if let Some(base) = base {
             base.check(groups.len())?;
             batches.push(base.batch.clone());
+            let earlier = self.earlier_rows(base.batch)?;
             candidates.extend(base.rows.iter().map(|row| Candidate {
                 side: MergeSide { ordering: base.ordering.value(*row), is_foreign: false, deleted: DeleteState::No },
                 source: None,
                 missing: None,
+                is_earlier: earlier.get(*row).copied().unwrap_or_default(),
                 at: (BASE, *row),
             }));
         }
@@ -221,7 +240,7 @@ impl RuleFold {
             let pick = if has_row(&record.side) { picks.next() } else { None };
             let at = pick.map_or((0, 0), |(batch, row)| (batch + first, row));
             let (source, missing) = (Some(record.row.source), self.missing.columns(record.row.source));
-            candidates.push(Candidate { side: record.side, source, missing, at });
+            candidates.push(Candidate { side: record.side, source, missing, is_earlier: false, at });
         }
         if u32::try_from(candidates.len()).is_err() {
             return Err(Error::unsupported("more than 4 billion records of the keys of one batch"));
@@ -298,6 +317,10 @@ impl RunningFold<'_> {
             log = self.merged(step, log, newer)?;
         }
         let Some(base) = base else { return Ok(log) };
+        if self.candidate(base)?.is_earlier {
+            let older = self.state_of(base as usize)?;
+            return self.merged(MergeStep::Earlier, older, log);
+        }
         let deleted = if self.is_flagged(base)? { DeleteState::Flagged } else { DeleteState::No };
         let older = MergedCandidates { deleted, ..self.state_of(base as usize)? };
         self.merged(MergeStep::Base, older, log)
@@ -321,9 +344,9 @@ impl RunningFold<'_> {
         let side =
             |state: &MergedCandidates| Ok(MergeSide { deleted: state.deleted, ..self.candidate(state.top)?.side });
         let newest = self.candidate(newer.top)?.source;
-        let partial = self
-            .first_partial
-            .is_some_and(|first| step == MergeStep::Base || newest.is_some_and(|newest| newest >= first));
+        let partial = self.first_partial.is_some_and(|first| {
+            matches!(step, MergeStep::Base | MergeStep::Earlier) || newest.is_some_and(|newest| newest >= first)
+        });
         let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
         let merged = match overlay {
             // What the flag deletes at this step leaves no row. A delete that is late does not read the flag.
@@ -343,7 +366,8 @@ impl RunningFold<'_> {
             OverlayResult::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
         };
         // After the base row there is no further step that would read the flag.
-        let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == DeleteState::No);
+        let is_last = matches!(step, MergeStep::Base | MergeStep::Earlier);
+        let flag = self.folder.flag_column.filter(|_| !is_last && merged.deleted == DeleteState::No);
         let flagged = match flag.and_then(|flag| merged.picks.candidate(flag)) {
             Some(candidate) => self.is_flagged(candidate)?,
             None => false,

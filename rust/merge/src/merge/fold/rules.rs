@@ -81,6 +81,8 @@ pub(super) enum MergeStep {
     Delete,
     /// The merged log records over the base row.
     Base,
+    /// The merged log records over a row of an earlier commit, which only gives the columns that they do not have.
+    Earlier,
 }
 
 impl FoldRules {
@@ -97,7 +99,7 @@ impl FoldRules {
 impl FoldMode {
     fn merge(self, step: MergeStep, older: MergeSide<'_>, newer: MergeSide<'_>) -> OverlayResult {
         let newer_wins = match (self, step) {
-            (Self::CommitTime, _) => true,
+            (Self::CommitTime, _) | (_, MergeStep::Earlier) => true,
             (Self::EventTime { .. }, MergeStep::Data) => {
                 self.unordered_delete(newer) || self.unordered_delete(older) || not_lower(newer, older)
             }
@@ -147,7 +149,7 @@ impl PayloadFold {
             (older.null_is_zero(int_ordering && step != MergeStep::Base), newer.null_is_zero(int_ordering));
         match step {
             MergeStep::Base if newer.deleted == DeleteState::ByBlock => OverlayResult::Newer,
-            MergeStep::Base => self.combine(int_ordering, older, newer),
+            MergeStep::Base | MergeStep::Earlier => self.combine(int_ordering, older, newer),
             MergeStep::Delete if unordered || newer.deletes(older) => OverlayResult::Newer,
             MergeStep::Delete => OverlayResult::Older,
             MergeStep::Data if older.deleted == DeleteState::ByBlock => OverlayResult::Newer,

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 
 use crate::file_group::FileSlice;
-use crate::read::base::base_segments::{BaseSegment, BaseSegments};
+use crate::read::base::base_segments::BaseSegment;
 use crate::read::base::merge_base::MergeBase;
+use crate::read::base::merged_slice::MergedSlice;
 use crate::read::columns::constant_columns::RowQuery;
 use crate::read::columns::path_values::PathValues;
 use crate::read::columns::projection::Projection;
@@ -17,10 +17,9 @@ use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::read::slice::merge_input::MergeInput;
 use crate::read::slice::slice_merge::SliceMerge;
-use crate::split::{Query, Split};
+use crate::split::Split;
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::Result;
-use mortice_base::names::RequestedTime;
 use mortice_formats::base_file::BaseBatches;
 use mortice_merge::merge::engine::RowChanges;
 use mortice_storage as storage;
@@ -70,9 +69,11 @@ impl ChangedRows {
         }
         let (partition, merger) = (before.slice.partition.clone(), before.merger.clone());
         let memory_limit = limit.memory_limit / 2;
-        let before =
-            RowsBefore { split: before, segments: BaseSegments::default(), memory_limit, report: report.clone() };
-        let base: Arc<dyn MergeBase> = Arc::new(before);
+        let of_rows = report.clone();
+        let open = move |rows| -> Result<BaseBatches> {
+            Ok(Box::new(SliceReader::new(rows, of_rows.clone())?.within(memory_limit)))
+        };
+        let base: Arc<dyn MergeBase> = Arc::new(MergedSlice::new(before, Box::new(open)));
         let (projection, merge) = SliceMerge::load(MergeInput {
             query: &query,
             rows: &RowQuery::whole(&query),
@@ -121,34 +122,5 @@ impl ChangedRows {
             }
         }
         Ok(None)
-    }
-}
-
-/// The rows of the slice in its previous state.
-struct RowsBefore {
-    split: Split,
-    segments: BaseSegments,
-    memory_limit: u64,
-    report: SharedReport,
-}
-
-impl MergeBase for RowsBefore {
-    fn segments(&self) -> &BaseSegments {
-        &self.segments
-    }
-
-    fn instant(&self) -> Option<&RequestedTime> {
-        None
-    }
-
-    fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
-        let slice = &self.split.slice;
-        if segment != BaseSegment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
-            return Ok(Box::new(std::iter::empty()));
-        }
-        let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();
-        let query = Arc::new(Query { columns, ..Query::clone(&self.split.query) });
-        let split = Split { query, ..self.split.clone() };
-        Ok(Box::new(SliceReader::new(split, self.report.clone())?.within(self.memory_limit)))
     }
 }

@@ -19,6 +19,13 @@ pub(in crate::read) struct LogBlocks {
     pub(in crate::read) blocks: Vec<BlockRef>,
 }
 
+impl LogBlocks {
+    /// Returns true if some records have some of their columns only.
+    pub(in crate::read) fn has_partial(&self) -> bool {
+        self.blocks.iter().any(|found| found.block.is_partial())
+    }
+}
+
 /// Frames all log files of a split. The contents of blocks are not read.
 ///
 /// # Errors

@@ -182,6 +182,7 @@ impl RowsMerge {
             projected: &self.projection.projected,
             keys: &self.keys,
             deleted_rows: self.deleted_rows(),
+            commits: None,
         };
         let missing = self.missing.as_ref().map(|missing| MissingColumns::from_all(batches, missing));
         // None are missing by default.

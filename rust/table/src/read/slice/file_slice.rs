@@ -3,16 +3,21 @@
 //! A slice without valid log blocks is its base file, unchanged. Memory contains the keys of the logs and one batch; it
 //! does not grow with the base file.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
+use super::earlier_rows::earlier_rows;
 use super::merge_input::MergeInput;
 use super::slice_files;
 use super::slice_merge::SliceMerge;
+use super::whole_records::split_by_log;
+use crate::read::base::base_segments::BaseSegment;
 use crate::read::base::merge_base::MergeBase;
+use crate::read::base::merged_slice::OpenSlice;
 use crate::read::base::row_range::RowRange;
 use crate::read::base::split_base::{ReadThreads, SplitBase};
 use crate::read::columns::constant_columns::{ConstantColumns, RowQuery};
@@ -49,7 +54,19 @@ pub(in crate::read) struct SliceReader {
 enum State {
     Planned,
     Reading(Box<Reading>),
+    /// One after the other.
+    Several(VecDeque<SliceReader>),
     Done,
+}
+
+/// How a slice is read, as its log blocks decide.
+enum Opened {
+    /// The split is a part without rows, or the values of its path do not pass the filter.
+    Nothing,
+    /// Its rows are streamed.
+    Reading(Box<Reading>),
+    /// A changelog of partial records.
+    ByLog,
 }
 
 struct Reading {
@@ -128,11 +145,21 @@ impl SliceReader {
             if self.begun.is_empty() {
                 self.begun = slice_files::begin(&self.split, storage.as_ref(), self.memory_limit / BEGUN_SHARE)?;
             }
-            let reading = self.open(&storage)?;
-            self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
+            self.state = self.open(&storage)?;
         }
-        let State::Reading(reading) = &mut self.state else { return Ok(None) };
-        reading.next_batch()
+        match &mut self.state {
+            State::Reading(reading) => reading.next_batch(),
+            State::Several(readers) => {
+                while let Some(reader) = readers.front_mut() {
+                    if let Some(batch) = reader.next() {
+                        return batch.map(Some);
+                    }
+                    readers.pop_front();
+                }
+                Ok(None)
+            }
+            State::Planned | State::Done => Ok(None),
+        }
     }
 
     /// A base file that was cut has an error of its format: what its write recorded says more.
@@ -145,10 +172,27 @@ impl SliceReader {
         }
     }
 
-    fn open(&self, storage: &Arc<dyn Storage>) -> Result<Option<Reading>> {
+    fn open(&self, storage: &Arc<dyn Storage>) -> Result<State> {
         // A quarter of the memory is for batches that wait for the consumer.
         let threads = ReadThreads { count: self.threads, bytes: self.memory_limit / 4 };
-        Reading::open(&self.split, storage, self.memory_limit, threads, &self.report)
+        Ok(match Reading::open(&self.split, storage, self.memory_limit, threads, &self.report)? {
+            Opened::Nothing => State::Done,
+            Opened::Reading(reading) => State::Reading(reading),
+            Opened::ByLog => self.by_log(storage)?,
+        })
+    }
+
+    /// Reads one log file after the other. The rows of a whole file group have no row groups to be divided by: the
+    /// first part returns all of them.
+    fn by_log(&self, storage: &Arc<dyn Storage>) -> Result<State> {
+        if self.split.part.is_some_and(|part| part.index > 0) {
+            return Ok(State::Done);
+        }
+        let reader = |split| {
+            let reader = Self::new(split, self.report.clone())?.with_storage(Arc::clone(storage));
+            Ok(reader.within(self.memory_limit))
+        };
+        Ok(State::Several(split_by_log(&self.split)?.into_iter().map(reader).collect::<Result<_>>()?))
     }
 }
 
@@ -164,28 +208,45 @@ impl Iterator for SliceReader {
     }
 }
 
+/// Returns the function that reads the merged rows of a slice.
+fn opener(storage: &Arc<dyn Storage>, memory_limit: u64, report: &SharedReport) -> OpenSlice {
+    let (storage, report) = (Arc::clone(storage), report.clone());
+    Box::new(move |split| {
+        let reader = SliceReader::new(split, report.clone())?.with_storage(Arc::clone(&storage));
+        Ok(Box::new(reader.within(memory_limit)))
+    })
+}
+
 impl Reading {
-    /// Returns `None` if the split is a part without rows, or if the values of its path do not pass the filter.
     fn open(
         split: &Split,
         storage: &Arc<dyn Storage>,
         memory_limit: u64,
         threads: ReadThreads,
         report: &SharedReport,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Opened> {
         let query = &split.query;
         let table = avro::Schema::parse(&query.schema)?;
-        let Some(base) = SplitBase::open(split, &table, storage)? else { return Ok(None) };
+        let Some(base) = SplitBase::open(split, &table, storage)? else { return Ok(Opened::Nothing) };
         let base = Arc::new(base);
         let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
         let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
         let constants = path_values.take_constants(&types)?;
-        let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
+        let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(Opened::Nothing) };
         let blocks = scan(split, storage, report)?;
+        if query.changelog && blocks.has_partial() {
+            return Ok(Opened::ByLog);
+        }
+        let earlier = earlier_rows(split, &blocks, storage, opener(storage, memory_limit / 2, report))?;
+        if earlier.is_some() && split.part.is_some_and(|part| part.index > 0) {
+            // The rows of a whole file group have no row groups to be divided by: the first part returns all of them.
+            return Ok(Opened::Nothing);
+        }
+        let memory_limit = if earlier.is_some() { memory_limit / 2 } else { memory_limit };
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
         } else {
-            let merge_base: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
+            let merge_base: Arc<dyn MergeBase> = earlier.clone().unwrap_or_else(|| Arc::<SplitBase>::clone(&base) as _);
             let input = MergeInput {
                 query,
                 rows: &rows,
@@ -201,13 +262,19 @@ impl Reading {
             let (projection, merge) = SliceMerge::load(input)?;
             (projection, Some(merge))
         };
-        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns.taken);
-        let (rows, pruned) = base.own_rows(&projection.base, &filter, threads)?;
+        let (rows, pruned) = match &earlier {
+            Some(earlier) => (earlier.rows(BaseSegment::Own, &projection.base)?, 0),
+            None => {
+                let filter =
+                    base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns.taken);
+                base.own_rows(&projection.base, &filter, threads)?
+            }
+        };
         let mut counts = report.edit();
         counts.files += u64::from(split.slice.base_file.is_some());
         counts.row_groups_pruned += pruned;
         drop(counts);
-        Ok(Some(Self {
+        Ok(Opened::Reading(Box::new(Self {
             path: base.path(),
             projection,
             range: RowRange::from_query(query),
@@ -217,7 +284,7 @@ impl Reading {
             merge,
             batch_rows: query.options.batch_rows.max(1),
             report: report.clone(),
-        }))
+        })))
     }
 
     /// Returns the next batch with rows.

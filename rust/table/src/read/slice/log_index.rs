@@ -47,7 +47,8 @@ pub(super) fn read_logs(
         return Ok((records, LogRows::Unmerged(Box::new(unmerged))));
     };
     let (mut records, index) = index(&plan, &loader, &from, columns, memory)?;
-    let of = FoldColumns { table, types, projected, keys, deleted_rows: *deleted_rows };
+    let commits = query.range.as_ref().map(|range| &range.rows);
+    let of = FoldColumns { table, types, projected, keys, deleted_rows: *deleted_rows, commits };
     let fold = plan.fold(&of, records.take_missing())?;
     let first = from.base.segments().row_numbers(BaseSegment::Own).start;
     let engine = match index {

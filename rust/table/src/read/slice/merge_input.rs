@@ -51,7 +51,7 @@ impl MergeInput<'_> {
         if query.changelog {
             return Ok((keys, None));
         }
-        let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
+        let partial = blocks.has_partial();
         let merger = self.merger.map(|handle| &handle.0);
         let plan = MergePlan::new(&query.merge, query.options.semantics, &keys, partial, merger)?;
         Ok((keys, Some(plan)))

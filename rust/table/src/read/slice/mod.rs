@@ -8,6 +8,8 @@
 //! | `spilled_merge` | merges keys that do not fit in memory in passes |
 //! | `log_index` | the logs indexed by key |
 //! | `slice_merge` | merges base rows and log records of a slice |
+//! | `earlier_rows` | the rows before the range of an incremental query, for its partial records |
+//! | `whole_records` | the log records of a changelog as whole rows |
 //! | `base_filter` | the terms of a filter that may exclude base rows before the merge |
 //! | `file_slice` | reads the slice of a split |
 
@@ -16,7 +18,9 @@ pub(in crate::read) mod merge_input;
 pub(in crate::read) mod slice_merge;
 
 mod base_filter;
+mod earlier_rows;
 mod log_index;
 mod merge_columns;
 mod slice_files;
 mod spilled_merge;
+mod whole_records;

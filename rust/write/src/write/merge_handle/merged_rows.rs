@@ -68,7 +68,7 @@ impl MergeRows<'_> {
             Incoming::Deletes(_) => RecordBatch::new_empty(SchemaRef::clone(types)),
         };
         let deleted_rows = DeletedRows::LeftOut;
-        let columns = FoldColumns { table: schema, types, projected: types, keys: &keys, deleted_rows };
+        let columns = FoldColumns { table: schema, types, projected: types, keys: &keys, deleted_rows, commits: None };
         let mut engine = MergeEngine::new(build, plan.fold(&columns, MissingColumns::default())?, deleted_rows);
         let records = records.into_iter().map(of_source).collect();
         let mut records = RecordBatches::new(SchemaRef::clone(types), records);
