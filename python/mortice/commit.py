@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from mortice.display.markup import grid
 from mortice.other_names import answering
+from mortice.visible_text import visible_text
 
 __all__ = ["Commit", "FileGroupStats", "RowError", "SchemaChange"]
 
@@ -108,7 +109,8 @@ class Commit:
         rows = ", ".join(f"{count:,} {what}" for what, count in counts if count) or "no rows"
         files = len([stats for stats in self.stats if stats.path is not None])
         failed = f", {self.error_count:,} not written" if self.error_count else ""
-        return f"Commit({self.instant or 'none'}, {self.operation}: {rows} in {files} file{'s' * (files != 1)}{failed})"
+        what = f"{self.operation}: {rows} in {files} file{'s' * (files != 1)}{failed}"
+        return visible_text(f"Commit({self.instant or 'none'}, {what})")
 
     def _repr_html_(self) -> str:
         """The commit as a table, for notebooks."""

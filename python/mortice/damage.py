@@ -6,6 +6,7 @@ import logging
 import warnings
 
 from mortice.caller import caller_level
+from mortice.visible_text import visible_text
 
 __all__ = ["DamagedFileWarning", "warn_of_damage"]
 
@@ -37,7 +38,7 @@ class DamagedFileWarning(UserWarning):
         self.reason, self.path, self.offset, self.instant = reason, path, offset, instant
 
     def __str__(self) -> str:
-        return (
+        return visible_text(
             f"[MORTICE-DAMAGED-LOG] rows are missing or stale, as a log file is damaged: {self.reason} "
             f"(file {self.path}, offset {self.offset}, instant {self.instant}); restore the file from a copy"
         )

@@ -23,6 +23,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.filters import superset
 from mortice.scan import Scan
 from mortice.split import Split
+from mortice.visible_text import visible_text
 
 __all__ = ["TableDataset", "TableFragment"]
 
@@ -135,7 +136,7 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
         return self._scan(self._needed(columns, filter), filter).explain()
 
     def __repr__(self) -> str:
-        return f"TableDataset({', '.join(self.schema.names)})"
+        return visible_text(f"TableDataset({', '.join(self.schema.names)})")
 
     def __reduce__(self) -> tuple[Callable[[], TableDataset], tuple[()]]:
         return self._restore, ()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 from typing import ClassVar
 
+from mortice.visible_text import visible_text
+
 __all__ = [
     "CorruptLogError",
     "FileChangedError",
@@ -78,12 +80,12 @@ class MorticeError(Exception):
 
     @property
     def message(self) -> str:
-        """The message without code and location."""
-        return str(self.args[0]) if self.args else ""
+        """The message without code and location. Control characters of names and values are escaped."""
+        return visible_text(str(self.args[0]), keep="\n") if self.args else ""
 
     def __str__(self) -> str:
         location = {"file": self.path, "offset": self.offset, "block": self.block, "instant": self.instant}
-        known = ", ".join(f"{name} {value}" for name, value in location.items() if value is not None)
+        known = ", ".join(f"{name} {visible_text(str(value))}" for name, value in location.items() if value is not None)
         return f"[{self.code}] {self.message}" + (f" ({known})" if known else "")
 
 

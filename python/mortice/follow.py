@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from mortice.scan import Scan
+from mortice.visible_text import visible_text
 
 if TYPE_CHECKING:
     from mortice import _mortice
@@ -80,7 +81,7 @@ class Follower(Iterator[tuple[str, Scan]]):
         self.close()
 
     def __repr__(self) -> str:
-        return f"Follower: {self._title}, after {self.position or 'nothing'}"
+        return visible_text(f"Follower: {self._title}, after {self.position or 'nothing'}")
 
 
 class Ranges:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.visible_text import visible_text
 
 __all__ = ["CommitCallback", "CommitEvent", "Operation", "observed", "on_commit", "set_log_level", "span"]
 
@@ -107,14 +108,16 @@ def observed(name: str, uri: str, *, dry_run: bool = False) -> Iterator[Operatio
         try:
             yield operation
         except MorticeError as error:
-            logger.info("%s of %s failed after %.3f s: %s", name, uri, time.perf_counter() - started, error)
+            logger.info(
+                "%s of %s failed after %.3f s: %s", name, visible_text(uri), time.perf_counter() - started, error
+            )
             raise
         commits = list(_commits(operation.result))
         for commit in commits:
             attributes |= {"mortice.instant": commit.instant, "mortice.bytes_written": commit.bytes_written}
-    shown = repr(operation.result)
+    shown = visible_text(repr(operation.result))
     shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
-    logger.info("%s of %s: %s in %.3f s", name, uri, shown, time.perf_counter() - started)
+    logger.info("%s of %s: %s in %.3f s", name, visible_text(uri), shown, time.perf_counter() - started)
     for commit in commits:
         _notify(CommitEvent(uri, commit))
 

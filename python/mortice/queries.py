@@ -34,6 +34,7 @@ from mortice.options import (
     checked_optional_bool,
 )
 from mortice.scan import Again, Scan
+from mortice.visible_text import visible_text
 
 __all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot", "TimeTravelWarning"]
 
@@ -89,11 +90,11 @@ class QueryPlan:
         native = self._native.scan()
         hint = self._hint() if self._hint is not None and native.split_count == 0 else None
         if hint is not None:
-            warnings.warn(hint, TimeTravelWarning, stacklevel=caller_level())
+            warnings.warn(visible_text(hint), TimeTravelWarning, stacklevel=caller_level())
         return Scan(native, self._title, self._merger, self._again)
 
     def __repr__(self) -> str:
-        return f"QueryPlan: {self._title}"
+        return visible_text(f"QueryPlan: {self._title}")
 
 
 @dataclass(frozen=True)

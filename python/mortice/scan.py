@@ -21,6 +21,7 @@ from mortice.metrics import Counts, Meter, added, format_counts
 from mortice.options import checked_count
 from mortice.other_names import SCAN, missing_attribute, with_hints
 from mortice.split import SharedQuery, Split, record_batches
+from mortice.visible_text import visible_text
 
 if TYPE_CHECKING:
     import pandas
@@ -172,7 +173,7 @@ class Scan:
         """Returns a description of how the query is read and, after it was read, of what that cost."""
         counts = self.metrics()
         cost = f"read so far: {counts['splits']} splits, {format_counts(counts)}" if counts else ""
-        return Lines("\n".join(filter(None, [self._native.explain(), cost])))
+        return Lines(visible_text("\n".join(filter(None, [self._native.explain(), cost])), keep="\n"))
 
     def metrics(self) -> Counts:
         """Returns what all reads of this scan have cost, in this process and in the tasks of `to_spark`
@@ -296,7 +297,7 @@ class Scan:
             meter.lap("consumer")
         meter.lap("read")
         counts = meter.counts(stream.report(), splits=self._native.split_count, file_bytes=self._native.size)
-        logger.info("read %s: %s", self._title, format_counts(counts))
+        logger.info("read %s: %s", visible_text(self._title), format_counts(counts))
         self._read = added(self._read, counts)
 
     def _stream(self) -> _mortice.Stream:
@@ -317,7 +318,8 @@ class Scan:
         columns = [f"  {field.name}: {field.type}" for field in fields[:SHOWN_COLUMNS]]
         more = [f"  … {len(fields) - SHOWN_COLUMNS} more columns"] if len(fields) > SHOWN_COLUMNS else []
         limit = "" if self._limit is None else f", at most {self._limit} rows"
-        return "\n".join([f"Scan: {self._title}, {self._native.split_count} splits{limit}", *columns, *more])
+        lines = [f"Scan: {self._title}, {self._native.split_count} splits{limit}", *columns, *more]
+        return "\n".join(map(visible_text, lines))
 
 
 def checked_subscript(columns: object) -> list[str]:

@@ -48,6 +48,7 @@ from mortice.table_insight import TableInsight
 from mortice.table_writes import TableWrites
 from mortice.timeline import Instant, Timeline
 from mortice.validators import Validator, checked_validators
+from mortice.visible_text import visible_text
 
 __all__ = ["Table"]
 
@@ -650,7 +651,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
 
     def __repr__(self) -> str:
         keys = ", ".join(self.record_key_fields)
-        return f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}))"
+        return visible_text(f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}))")
 
 
 _INTERNAL = frozenset({"position_here", "prepare", "preview"})

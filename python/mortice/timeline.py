@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
 from mortice.other_names import TIMELINE, answering, missing_attribute
+from mortice.visible_text import visible_text
 
 SHOWN = 20
 """The number of instants that a timeline shows of itself."""
@@ -156,7 +157,7 @@ class Timeline(Sequence[Instant]):
         if hidden:
             shown.insert(0, f"  … {hidden} before")
         kind = " active" if self._read_archive else ""
-        return "\n".join([f"Timeline of {len(self._active)}{kind} instants", *shown])
+        return visible_text("\n".join([f"Timeline of {len(self._active)}{kind} instants", *shown]), keep="\n")
 
 
 def _unpickled(active: tuple[Instant, ...], archived: tuple[Instant, ...] | None) -> Timeline:

@@ -15,6 +15,7 @@ from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.filters import Filters, SchemaOf, Term, normal_form
 from mortice.observe import observed
 from mortice.validators import CommitCheck
+from mortice.visible_text import visible_text
 
 __all__ = [
     "GENERATED_KEY",
@@ -271,7 +272,7 @@ def _schema_change_of(change: _mortice.ColumnChange) -> SchemaChange:
 def warn_of(sentences: Sequence[str]) -> None:
     """Warns of options that have no effect, in the sentences of the native module, at the line that called mortice."""
     for sentence in sentences:
-        warnings.warn(sentence, UserWarning, stacklevel=caller_level())
+        warnings.warn(visible_text(sentence), UserWarning, stacklevel=caller_level())
 
 
 def checked_options(given: Mapping[str, Any] | None) -> dict[str, str]:

@@ -21,6 +21,7 @@ from mortice.catalogs.partitions import default_extractor, partition_values
 from mortice.errors import InvalidArgumentError, MorticeError, TableServiceError
 from mortice.file_slice import FileSlice
 from mortice.timeline import Instant, Timeline
+from mortice.visible_text import visible_text
 
 __all__ = ["OpenTable", "Synced", "sync_after", "sync_with"]
 
@@ -91,7 +92,7 @@ def sync_after(table: OpenTable, instant: str, options: SyncOptions, spark: str 
         said = f"the rows are in the table, and it could not be registered in the catalog: {reason}"
         if not options.ignores_errors:
             raise TableServiceError(f"{said}; call mortice.sync to try again", instant=instant) from error
-        warnings.warn(said, UserWarning, stacklevel=caller_level())
+        warnings.warn(visible_text(said), UserWarning, stacklevel=caller_level())
 
 
 def _described(table: OpenTable, options: SyncOptions, spark: str | None) -> HudiTable:

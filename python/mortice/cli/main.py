@@ -33,6 +33,7 @@ from mortice.cli.commands.table import explain, info, schema, slices, timeline
 from mortice.cli.commands.verify_table import repair, verify
 from mortice.cli.commands.write import create, delete, erase, update, write
 from mortice.cli.other_names import COMMANDS, OPTIONS
+from mortice.cli.output import visible_output
 from mortice.cli.parameters import exit_status, print_error
 from mortice.damage import DamagedFileWarning
 from mortice.errors import MorticeError
@@ -122,6 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    with visible_output():
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
     try:
         return _run(arguments)
     except (KeyboardInterrupt, click.Abort):

@@ -12,6 +12,8 @@ from types import TracebackType
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice.cli.output import exact
+from mortice.visible_text import visible_text
 
 __all__ = ["ProgressBar", "service_progress"]
 
@@ -54,7 +56,7 @@ class ProgressBar:
             filled = min(WIDTH, self._rows * WIDTH // self._total)
             bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {self._rows:,} of {self._total:,} rows"
         # Erases the rest of the line.
-        print(f"\r{bar}{state}\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"\r{bar}{state}\x1b[K", end="", file=exact(sys.stderr), flush=True)
 
     def __enter__(self) -> ProgressBar:  # noqa: PYI034 — Self needs Python 3.11
         return self
@@ -63,7 +65,7 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._is_shown and self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print("\r\x1b[K", end="", file=exact(sys.stderr), flush=True)
 
 
 @contextlib.contextmanager
@@ -93,8 +95,8 @@ def _show_until(ended: threading.Event, what: str) -> None:
         done, total = _mortice.service_progress()
         if total:
             filled = min(WIDTH, done * WIDTH // total)
-            bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,} {what}"
-            print(f"\r{bar}\x1b[K", end="", file=sys.stderr, flush=True)
+            bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,} {visible_text(what)}"
+            print(f"\r{bar}\x1b[K", end="", file=exact(sys.stderr), flush=True)
             has_shown = True
     if has_shown:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        print("\r\x1b[K", end="", file=exact(sys.stderr), flush=True)

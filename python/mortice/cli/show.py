@@ -16,6 +16,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mortice.cli.output import exact
+from mortice.visible_text import visible_json, visible_text
+
 WIDEST_CELL = 40
 """Characters after which a cell is truncated, at a terminal."""
 NARROWEST_CELL = 8
@@ -111,10 +114,7 @@ def cell_text(value: Any, widest: int = WIDEST_CELL) -> str:
         return _cut("0x" + value.hex(), widest)
     if isinstance(value, (dict, list, tuple)):
         value = json.dumps(plain(value), ensure_ascii=False)
-    text = str(value)
-    if not text.isprintable():
-        text = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
-    return _cut(text, widest)
+    return _cut(visible_text(str(value)), widest)
 
 
 def _cut(text: str, widest: int) -> str:
@@ -150,13 +150,17 @@ def plain(value: Any) -> Any:
 
 def print_json(document: Any) -> None:
     """Prints one document on one line."""
-    print(json.dumps(plain(document), ensure_ascii=False, allow_nan=False))
+    print(visible_json(json.dumps(plain(document), ensure_ascii=False, allow_nan=False)))
 
 
 def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Prints rows as RFC 4180 has them, with a heading. Null is empty; lists and structs are JSON."""
+    """Prints rows as RFC 4180 has them, with a heading. Null is empty; lists and structs are JSON.
+
+    A file or a pipe gets all characters as they are; a terminal gets escapes for control characters.
+    """
+    output = sys.stdout if sys.stdout.isatty() else exact(sys.stdout)
     for line in csv_lines(names, rows):
-        print(line, end="")
+        print(line, end="", file=output)
 
 
 def csv_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from mortice.visible_text import visible_text
+
 __all__ = ["Markup", "byte_size", "grid", "tag"]
 
 BYTES_OF_UNIT = 1024
@@ -33,17 +35,10 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     start = f"<{name}{''.join(parts)}>"
     if name in EMPTY and not children:
         return Markup(start if name == "meta" else start[:-1] + "/>")
-    body = "".join(one if isinstance(one, Markup) else html.escape(_visible(str(one))) for one in children)
-    return Markup(f"{start}{body}</{name}>")
-
-
-def _visible(text: str) -> str:
-    """Returns text without control characters, which HTML does not allow, and that change the direction of text."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() or one in "\n\xa0" else one.encode("unicode_escape").decode() for one in text
+    body = "".join(
+        one if isinstance(one, Markup) else html.escape(visible_text(str(one), keep="\n")) for one in children
     )
+    return Markup(f"{start}{body}</{name}>")
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None) -> Markup:

@@ -13,6 +13,7 @@ from mortice.expressions.kernels import row_numbers
 from mortice.insight.table_view import TableView
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.other_names import answering
+from mortice.visible_text import visible_text
 
 __all__ = ["CHANGE", "Diff", "diff_of"]
 
@@ -69,7 +70,7 @@ class Diff:
         )
 
     def __repr__(self) -> str:
-        return f"Diff({self.begin} to {self.end}: {self._counts})"
+        return visible_text(f"Diff({self.begin} to {self.end}: {self._counts})")
 
     def _repr_html_(self) -> str:
         """Some of the changes as a table, for notebooks: of an updated row what it was and what it is."""

@@ -15,6 +15,7 @@ from mortice.insight.table_view import TableView
 from mortice.instants import TIMELINE_ZONE
 from mortice.other_names import answering
 from mortice.timeline import Instant
+from mortice.visible_text import visible_text
 
 __all__ = ["GroupDebt", "Health", "MetadataHealth", "PendingInstant", "health_of"]
 
@@ -155,7 +156,7 @@ class Health:
 
     def __repr__(self) -> str:
         state = "; ".join(self.problems) or "no problems"
-        return (
+        return visible_text(
             f"Health({self.uri!r}: {self.file_groups:,} file groups, {self.base_bytes:,} bytes in base files, "
             f"{self.log_bytes:,} in {self.log_files:,} logs; {state}; due: {', '.join(self.due) or 'nothing'})"
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from mortice import _mortice
 from mortice.observe import observed
+from mortice.visible_text import visible_text
 from mortice.writes import checked_options, warn_of
 
 __all__ = ["Clean", "CleanResult", "CleanedFile", "clean", "plan_clean"]
@@ -41,7 +42,7 @@ class Clean:
         parts = [f"{len(self.files):,} files, {size:,} bytes"]
         parts += [f"{len(self.partitions):,} partitions"] if self.partitions else []
         parts += [f"earliest {self.earliest}"] if self.earliest else []
-        return f"Clean({self.instant or 'not run'}: {'; '.join(parts)})"
+        return visible_text(f"Clean({self.instant or 'not run'}: {'; '.join(parts)})")
 
 
 @dataclass(frozen=True)

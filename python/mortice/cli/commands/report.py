@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
+from mortice.cli.output import exact
 from mortice.cli.parameters import Target, on_table, options_of
 
 __all__ = ["report"]
@@ -22,7 +24,7 @@ def report(target: Target, output: str | None, options: tuple[tuple[str, str], .
         raise click.UsageError("report prints HTML; mortice health and info have --json and --csv")
     page = table.report(dict(options))
     if output in (None, "-"):
-        print(page, end="")
+        print(page, end="", file=sys.stdout if sys.stdout.isatty() else exact(sys.stdout))
         return
     Path(str(output)).write_text(page, encoding="utf-8")
     print(f"{output}: {len(page):,} characters")

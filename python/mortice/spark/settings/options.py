@@ -77,6 +77,7 @@ from mortice.spark.settings.option_names import (
 )
 from mortice.spark.settings.option_values import parse_bool, parse_count
 from mortice.table import Table
+from mortice.visible_text import visible_text
 
 MOST_BATCH_ROWS = 65536
 DEFAULT_BATCH_ROWS = 8192
@@ -395,4 +396,6 @@ def _check_other(name: str, value: Any) -> None:
         raise InvalidArgumentError(f"no such option: {name}; {hint}")
     if name not in _warned:
         _warned.add(name)
-        warnings.warn(f"mortice does not know the option {name} and ignores it", UserWarning, stacklevel=2)
+        warnings.warn(
+            f"mortice does not know the option {visible_text(name)} and ignores it", UserWarning, stacklevel=2
+        )
