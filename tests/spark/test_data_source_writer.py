@@ -74,6 +74,22 @@ def test_rows_are_inserted_and_upserted_later(spark, tmp_path, table_type, versi
     assert rows_of(path)[5] == ("k005", "rome", 9.0, 500)
 
 
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_inline_services_follow_the_commit(spark, tmp_path, enabled):
+    path = str(tmp_path / "trips")
+    services = {
+        "hoodie.clustering.inline": "true",
+        "hoodie.clustering.inline.max.commits": "2",
+        "hoodie.table.services.enabled": enabled,
+    }
+    for start in (0, 10):
+        save(frame_of(spark, rows(range(start, start + 10))), path, **services)
+    clustered = [one for one in mortice.Table(path).timeline.completed if one.action == "replacecommit"]
+    assert len(clustered) == (enabled == "true")
+    assert rows_of(path) == rows(range(20))
+    assert leftovers(path) == []
+
+
 def test_modes(spark, tmp_path):
     path = str(tmp_path / "trips")
     save(frame_of(spark, rows(range(10))), path, mode="overwrite", operation=None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from mortice.caller import caller_level
 from mortice.errors import InvalidArgumentError, UnsupportedError
 
 __all__ = ["SyncOptions", "asked_for", "without_sync"]
@@ -68,6 +70,7 @@ _WITHOUT_EFFECT = {
     "hoodie.meta_sync.spark.version",
 }
 """How Hudi's tool reaches a server or finds partitions; the entries are the same."""
+_OF_A_HIVE_SERVER = tuple(_PREFIX + name for name in ("jdbcurl", "username", "password", "use_jdbc"))
 _DEFAULT_ONLY = {
     _PREFIX + "base_file_format": "PARQUET",
     _PREFIX + "bucket_sync": "false",
@@ -127,6 +130,7 @@ class SyncOptions:
         """Returns the options of a sync by Hudi's names. Raises `InvalidArgumentError`, `UnsupportedError`."""
         given = {name: value.strip() for name, value in options.items()}
         _check_names(given)
+        _warn_of_unused(given)
 
         def text(name: str) -> str | None:
             return given.get(_PREFIX + name) or None
@@ -201,6 +205,17 @@ def _check_names(given: Mapping[str, str]) -> None:
         default = _DEFAULT_ONLY.get(name)
         if default is not None and value.upper() != default.upper():
             raise UnsupportedError(f"{name}={value} is not supported by the sync of mortice, only {default}")
+
+
+def _warn_of_unused(given: Mapping[str, str]) -> None:
+    """Warns of options of a connection that the sync does not make; `mode=hms` and `glue` make none in Hudi, either."""
+    unused = [name for name in _OF_A_HIVE_SERVER if given.get(name, "").lower() not in ("", "false")]
+    if unused and not given.get(_PREFIX + "mode"):
+        warnings.warn(
+            f"{', '.join(unused)} has no effect: the sync speaks to the metastore itself, at {_PREFIX}metastore.uris",
+            UserWarning,
+            stacklevel=caller_level(),
+        )
 
 
 def _catalog(given: Mapping[str, str]) -> str:

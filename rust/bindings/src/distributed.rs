@@ -10,7 +10,6 @@ use mortice::client::distributed::{
 };
 use mortice::client::{create_table_for_write, forget_schema as forget};
 use mortice::timeline::WriteOperation;
-use mortice::transaction::WriteResult;
 use mortice::{Error, ErrorKind, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -219,10 +218,7 @@ pub(crate) fn begin_task_insert<'py>(
 /// Commits such a write, given its state and the reports of its tasks.
 #[pyfunction]
 pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
-    released(py, || {
-        let committed = commit_insert(state, &reports)?;
-        Ok(commit_of_write(WriteResult::new(committed)))
-    })
+    released(py, || commit_insert(state, &reports).map(commit_of_write))
 }
 
 /// Rolls such a write back.

@@ -129,7 +129,8 @@ class TaskInsertWriter(DataSourceArrowWriter):
         written = [message for message in messages if isinstance(message, WrittenFiles)]
         if len(written) != len(messages):
             raise AssertionError("Spark commits a job without the messages of all tasks")
-        _mortice.commit_task_insert(self._state, [report for message in written for report in message.reports])
+        reports = [report for message in written for report in message.reports]
+        warn_of(_mortice.commit_task_insert(self._state, reports).warnings)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002 — Spark's signature
         """Rolls the write back."""

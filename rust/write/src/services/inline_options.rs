@@ -7,6 +7,7 @@ use super::compaction::{CompactionOptions, LogCompactionOptions};
 use mortice_base::error::Result;
 use mortice_merge::config::WriteOptions;
 
+const ENABLED: &str = "hoodie.table.services.enabled";
 const CLEAN: &str = "hoodie.clean.automatic";
 const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
 const ARCHIVE: &str = "hoodie.archive.automatic";
@@ -56,7 +57,8 @@ impl InlineServices {
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        let is_set = |name: &str| options.boolean(name);
+        let is_enabled = options.boolean(ENABLED)?;
+        let is_set = |name: &str| Result::Ok(is_enabled && options.boolean(name)?);
         let step = |run: &str, plan: &str| {
             let (runs, plans) = (is_set(run)?, is_set(plan)?);
             Result::Ok(if runs {
@@ -76,7 +78,7 @@ impl InlineServices {
             compacts_logs: is_set(COMPACT_LOGS)?,
             clustering,
             clustering_commits: options.integer(commits)?,
-            fails: is_set(FAIL)?,
+            fails: options.boolean(FAIL)?,
         };
         services.check(options)?;
         Ok(services)

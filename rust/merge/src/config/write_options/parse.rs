@@ -14,6 +14,10 @@ use mortice_base::error::{Error, Result};
 /// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
+/// The two options that a writer of several has.
+const CONCURRENCY: &str = "hoodie.write.concurrency.mode";
+const LOCK: &str = "hoodie.write.lock.provider";
+
 /// Options that were checked against a table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedOptions {
@@ -47,7 +51,18 @@ impl ParsedOptions {
             parsed.check(option, value, operation, table)?;
             parsed.options.add(option.name, value)?;
         }
+        parsed.warn_of_unused_lock();
         Ok(parsed)
+    }
+
+    /// A lock is shared by writers that detect conflicts. One that is the only writer takes no lock of others.
+    fn warn_of_unused_lock(&mut self) {
+        let is_shared = self.options.text(CONCURRENCY).is_some_and(|mode| !mode.eq_ignore_ascii_case("single_writer"));
+        if let (Some(provider), false) = (self.options.text(LOCK), is_shared) {
+            self.warnings.push(format!(
+                "option {LOCK}={provider} has no effect: a single writer shares no lock; set {CONCURRENCY}=optimistic_concurrency_control"
+            ));
+        }
     }
 
     fn check(&mut self, option: &OptionDecision, value: &str, operation: &str, table: &TableConfig) -> Result<()> {
@@ -61,7 +76,9 @@ impl ParsedOptions {
             }
             OptionHandling::Warn(listed) => {
                 if !is_listed(listed) {
-                    self.warnings.push(format!("option {name}={value} has no effect: {reason}"));
+                    // A value that can be any text may be a secret.
+                    let set = if listed.is_empty() { String::new() } else { format!("={value}") };
+                    self.warnings.push(format!("option {name}{set} has no effect: {reason}"));
                 }
                 Ok(())
             }
@@ -196,6 +213,38 @@ mod tests {
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
         let warned = parse(&[("hoodie.partition.ttl.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
         assert_eq!(warned.warnings.len(), 1);
+    }
+
+    /// Switches of what Hudi does besides the write: each is followed, refused, or warned of by its name.
+    #[test]
+    fn switches_without_an_effect_are_named() {
+        for (name, value) in [
+            ("hoodie.metrics.on", "true"),
+            ("hoodie.metadata.metrics.enable", "true"),
+            ("hoodie.datasource.hive_sync.jdbcurl", "jdbc:hive2://u:secret@h:10000"),
+            ("hoodie.datasource.hive_sync.use_jdbc", "true"),
+            ("hoodie.datasource.compaction.async.enable", "true"),
+            ("hoodie.clustering.async.enabled", "true"),
+            ("hoodie.clustering.enable.expirations", "true"),
+            ("hoodie.layout.optimize.enable", "true"),
+            ("hoodie.table.service.manager.enabled", "true"),
+            ("hoodie.partition.ttl.inline", "true"),
+            ("hoodie.log.compaction.enable", "true"),
+            ("hoodie.write.lock.provider", "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"),
+        ] {
+            let warned = parse(&[(name, value)]).unwrap().warnings.concat();
+            assert!(warned.contains(name) && !warned.contains("secret"), "{name}: {warned}");
+        }
+        for (name, value) in [("hoodie.metrics.on", "false"), ("hoodie.datasource.hive_sync.jdbcurl", "")] {
+            assert!(parse(&[(name, value)]).unwrap().warnings.is_empty(), "{name}");
+        }
+        let lock = ("hoodie.write.lock.provider", "InProcessLockProvider");
+        let shared = ("hoodie.write.concurrency.mode", "optimistic_concurrency_control");
+        assert!(parse(&[lock, shared]).unwrap().warnings.is_empty());
+        assert_eq!(parse(&[lock, (shared.0, "SINGLE_WRITER")]).unwrap().warnings.len(), 1);
+        for name in ["hoodie.write.commit.callback.on", "hoodie.errortable.enable", "hoodie.metaserver.enabled"] {
+            assert!(parse(&[(name, "true")]).unwrap_err().to_string().contains(name));
+        }
     }
 
     #[test]

@@ -14,9 +14,10 @@ use super::state::WriteState;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::index::choose_index;
+use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
-use crate::transaction::{CommitExtra, Committed, Transaction};
+use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::writable_table::{TableLocation, WritableTable};
 use crate::write::WriteStatus;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -49,12 +50,12 @@ pub fn begin_task_insert(
     Ok((state, target.warnings().to_vec()))
 }
 
-/// Commits a write, given its state and the reports of its tasks.
+/// Commits a write, given its state and the reports of its tasks; then runs table services in this process.
 ///
 /// # Errors
 /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
-/// otherwise.
-pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<Committed> {
+/// otherwise. As for [`run_inline_services`].
+pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<WriteResult> {
     let (transaction, write, spec) = resumed(state)?;
     let extra = |statuses: &[WriteStatus]| {
         let partitions: BTreeSet<String> = statuses.iter().map(|status| status.partition.clone()).collect();
@@ -72,7 +73,10 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<Committed
         Ok((statuses, extra))
     });
     let (transaction, (statuses, extra)) = transaction.or_abort(ended)?;
-    transaction.commit(statuses, &extra)
+    let target = Arc::clone(transaction.target());
+    let committed = transaction.commit(statuses, &extra)?;
+    let warnings = run_inline_services(&target, &committed.instant, &execute_in_process)?;
+    Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }
 
 /// Gives a write up, given its state: deletes its files and takes its instant off the timeline. Nothing happens once
