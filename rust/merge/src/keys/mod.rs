@@ -48,5 +48,6 @@ pub use key_columns::{KeyBatch, KeyColumns};
 pub use partition_part::{PartitionPart, TimeFormat};
 pub use path_value::{PathValue, bounds_of};
 pub use record_key::{LogKeys, RecordKey};
+pub use row_generator::{NEW_ENCODING, undecided_key_field};
 pub use row_keys::{RowKeyReader, RowKeys, check_key_type};
 pub use row_number_column::{with_row_numbers, without_row_numbers};

@@ -6,7 +6,8 @@ use mortice_base::error::{Error, Result};
 
 const CLASS: &str = "hoodie.datasource.write.keygenerator.class";
 const TYPE: &str = "hoodie.datasource.write.keygenerator.type";
-const NEW_ENCODING: &str = "hoodie.write.complex.keygen.new.encoding";
+/// Hudi's option for keys of one field by the complex key generator: false is `field:value`, true is `value`.
+pub const NEW_ENCODING: &str = "hoodie.write.complex.keygen.new.encoding";
 const VALIDATION: &str = "hoodie.write.complex.keygen.validation.enable";
 
 /// Key generators that rows are written with.
@@ -91,6 +92,20 @@ impl RowGenerator {
             _ => Ok(false),
         }
     }
+}
+
+/// The key field of a table whose stored keys decide how further ones are written: its complex key generator has one
+/// field, its version is below 9, and the options say nothing.
+///
+/// # Errors
+/// As for the choice of the key generator.
+pub fn undecided_key_field<'c>(config: &'c TableConfig, options: &WriteOptions) -> Result<Option<&'c str>> {
+    let [field] = config.record_key_fields.as_slice() else { return Ok(None) };
+    let is_open = config.version.number() < 9
+        && config.populate_meta_fields
+        && !options.is_given(NEW_ENCODING)
+        && options.boolean(VALIDATION)?;
+    Ok((is_open && RowGenerator::choose(config, options)? == RowGenerator::Complex).then_some(field))
 }
 
 /// What is behind the name of each partition field of a custom key generator, in capitals.

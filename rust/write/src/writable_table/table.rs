@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::key_encoding::decide_key_encoding;
 use super::location::TableLocation;
 use super::state::TableState;
 use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, UndoneWrite, check_version};
@@ -79,7 +80,8 @@ impl WritableTable {
         operation: &str,
     ) -> Result<Self> {
         check_writes(location, &table)?;
-        let parsed = ParsedOptions::new(options, operation, &table.config)?;
+        let mut parsed = ParsedOptions::new(options, operation, &table.config)?;
+        decide_key_encoding(&table, &mut parsed.options)?;
         Self::of_checked(location, table, parsed)
     }
 
