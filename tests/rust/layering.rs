@@ -133,7 +133,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "filter",
         ],
     ),
-    ("writable_table", &["storage", "config", "timeline", "plan", "commit", "metadata_upkeep"]),
+    ("writable_table", &["names", "storage", "config", "timeline", "keys", "plan", "commit", "metadata_upkeep"]),
     (
         "index",
         &[
