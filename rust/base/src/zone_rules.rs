@@ -18,11 +18,45 @@ impl ZoneRules {
         TimeZone::tzif(canonical, bytes).ok().filter(|_| canonical == name).map(Self)
     }
 
+    /// Returns the name of the zone.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or("UTC")
+    }
+
     /// Seconds ahead of UTC at a time, which is given in seconds from 1970 in UTC.
     #[must_use]
     pub fn offset_at(&self, utc: i64) -> i32 {
         self.0.to_offset(timestamp(utc)).seconds()
     }
+}
+
+/// Returns the seconds ahead of UTC of a zone of Java that is always so many: UTC by its names, `GMT+8`, `GMT-05:30`.
+#[must_use]
+pub fn java_offset(name: &str) -> Option<i32> {
+    if matches!(name, "UTC" | "GMT" | "Z" | "UCT" | "Zulu" | "Universal" | "Greenwich" | "GMT0") {
+        return Some(0);
+    }
+    let custom = name.strip_prefix("GMT")?;
+    let (sign, digits) = match custom.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let number = |text: &str| {
+        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
+        is_number.then(|| text.parse::<i32>().ok()).flatten()
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some((hours, minutes)) if minutes.len() == 2 => (number(hours)?, number(minutes)?),
+        Some(_) => return None,
+        None if digits.len() > 2 => {
+            let (hours, minutes) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
+            (number(hours)?, number(minutes)?)
+        }
+        None => (number(digits)?, 0),
+    };
+    (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
 /// The time, or one of the years -9999 to 9999 with the same offset.

@@ -9,8 +9,8 @@
 //! | the same of strings; settings that are not stored in the table's properties | unknown |
 
 use super::key_generator::KeyGenerator;
-use super::time_zone::fixed_offset;
 use crate::config::TableConfig;
+use mortice_base::zone_rules::java_offset;
 
 /// The contents of a segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl TableConfig {
             _ => return None,
         };
         let zone = property("timezone").or(property("output.timezone"));
-        let offset_seconds = fixed_offset(zone.unwrap_or_default().trim());
+        let offset_seconds = java_offset(zone.unwrap_or_default().trim());
         Some(TimeFormat { unit_micros, offset_seconds, pattern: property("output.dateformat")?.to_owned() })
     }
 }

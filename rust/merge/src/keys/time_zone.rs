@@ -6,12 +6,15 @@
 //! | `UTC`, `GMT`, `Etc/UTC`, … | UTC |
 //! | `GMT+8`, `GMT+08:00`, `GMT-0530` | so many hours and minutes ahead of UTC |
 //! | `Europe/Oslo` | that of the tz database, which is part of this library |
-//! | names of three letters such as `EST` | unknown: Java and the tz database take different zones for them |
+//! | `US/Pacific`, `EST` | the zone that Joda-Time has for it: `zone_aliases.tsv` |
 //! | all others, such as `+08:00` | unknown: Java takes them for GMT |
 
 use std::sync::Arc;
 
-use mortice_base::zone_rules::ZoneRules;
+use mortice_base::zone_rules::{ZoneRules, java_offset};
+
+/// Names that Joda-Time has another name for.
+const ALIASES: &str = include_str!("zone_aliases.tsv");
 
 /// Days in seconds: no two transitions are closer, and no offset is larger.
 const MARGIN: i64 = 86_400;
@@ -28,11 +31,32 @@ pub(super) enum TimeZone {
 impl TimeZone {
     /// The zone of a name; none if it is unknown.
     pub(super) fn named(name: &str) -> Option<Self> {
-        if let Some(seconds) = fixed_offset(name) {
+        let alias = ALIASES.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
+        if let Some(seconds) = java_offset(name).filter(|_| alias.is_none()) {
             return Some(Self::Fixed(seconds));
         }
-        let rules = if name.len() == 3 { None } else { ZoneRules::named(name) };
-        rules.map(|rules| Self::Rules(Arc::new(rules)))
+        ZoneRules::named(alias.unwrap_or(name)).map(|rules| Self::Rules(Arc::new(rules)))
+    }
+
+    /// The zone of an identifier of Joda-Time: a name of the tz database.
+    pub(super) fn with_id(id: &str) -> Option<Self> {
+        if matches!(id, "UTC" | "GMT") {
+            return Some(Self::Fixed(0));
+        }
+        ZoneRules::named(id).map(|rules| Self::Rules(Arc::new(rules)))
+    }
+
+    /// The identifier that Joda-Time has for the zone.
+    pub(super) fn id(&self) -> String {
+        match self {
+            Self::Fixed(0) => "UTC".to_owned(),
+            Self::Fixed(seconds) => {
+                let (sign, ahead) = (if *seconds < 0 { '-' } else { '+' }, seconds.unsigned_abs());
+                let minutes = format!("{sign}{:02}:{:02}", ahead / 3600, ahead / 60 % 60);
+                if ahead % 60 == 0 { minutes } else { format!("{minutes}:{:02}", ahead % 60) }
+            }
+            Self::Rules(rules) => rules.name().to_owned(),
+        }
     }
 
     /// Seconds ahead of UTC at a time, which is given in milliseconds from 1970 in UTC.
@@ -58,33 +82,6 @@ impl TimeZone {
     }
 }
 
-/// Seconds ahead of UTC, of a zone that is always so many.
-pub(super) fn fixed_offset(name: &str) -> Option<i32> {
-    if matches!(name, "UTC" | "GMT" | "Z" | "UCT" | "Zulu" | "Universal" | "Greenwich" | "GMT0") {
-        return Some(0);
-    }
-    let custom = name.strip_prefix("GMT")?;
-    let (sign, digits) = match custom.split_at_checked(1)? {
-        ("+", digits) => (1, digits),
-        ("-", digits) => (-1, digits),
-        _ => return None,
-    };
-    let number = |text: &str| {
-        let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
-        is_number.then(|| text.parse::<i32>().ok()).flatten()
-    };
-    let (hours, minutes) = match digits.split_once(':') {
-        Some((hours, minutes)) if minutes.len() == 2 => (number(hours)?, number(minutes)?),
-        Some(_) => return None,
-        None if digits.len() > 2 => {
-            let (hours, minutes) = digits.split_at_checked(digits.len().checked_sub(2)?)?;
-            (number(hours)?, number(minutes)?)
-        }
-        None => (number(digits)?, 0),
-    };
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,9 +100,30 @@ mod tests {
         }
         assert!(matches!(TimeZone::named("Europe/Oslo"), Some(TimeZone::Rules(_))));
         assert_eq!(TimeZone::named("Etc/UTC").unwrap().offset_at(0), 0);
-        for name in ["+08:00", "UTC+08:00", "GMT+24:00", "GMT+8:0", "GMT+", "EST", "CET", "europe/oslo", "Foo/Bar", ""]
-        {
+        for name in ["+08:00", "UTC+08:00", "GMT+24:00", "GMT+8:0", "GMT+", "XYZ", "europe/oslo", "Foo/Bar", ""] {
             assert_eq!(TimeZone::named(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_joda() {
+        for (name, id) in [
+            ("UTC", "UTC"),
+            ("GMT", "UTC"),
+            ("GMT+08:00", "+08:00"),
+            ("GMT-0530", "-05:30"),
+            ("EST", "America/New_York"),
+            ("US/Pacific", "America/Los_Angeles"),
+            ("Asia/Calcutta", "Asia/Kolkata"),
+            ("CET", "CET"),
+            ("Zulu", "Etc/UTC"),
+            ("Europe/Oslo", "Europe/Oslo"),
+        ] {
+            assert_eq!(TimeZone::named(name).unwrap().id(), id, "{name}");
+        }
+        for line in ALIASES.lines() {
+            let (name, id) = line.split_once('\t').unwrap();
+            assert_eq!(TimeZone::named(name).unwrap().id(), id, "{name}");
         }
     }
 
