@@ -18,6 +18,7 @@
 //! | `row_text` | values of key and partition columns as text |
 //! | `path_check` | values that a partition path cannot have |
 //! | `row_partitions`, `row_times`, `time_pattern`, `path_escape` | partition paths: of values, of times, their patterns, escaped |
+//! | `pattern_output`, `pattern_input`, `pattern_names` | fields of these patterns, written and parsed; names in them |
 //! | `time_zone` | time zones by name |
 //! | `base_keys` | the keys and ordering values of base rows, as the merge reads them |
 
@@ -33,6 +34,9 @@ mod partition_part;
 mod path_check;
 mod path_escape;
 mod path_value;
+mod pattern_input;
+mod pattern_names;
+mod pattern_output;
 mod record_key;
 mod row_generator;
 mod row_keys;

@@ -118,14 +118,24 @@ impl RowTimes {
             };
             zone.map(known).transpose()
         };
-        Ok(Self {
+        let times = Self {
             unit,
             inputs: if unit == TimeUnit::None { input_patterns(&property)? } else { Vec::new() },
             input_zone: zone("input.timezone")?,
             output: TimePattern::new(format, &output)?,
             output_zone: zone("output.timezone")?,
             consistent,
-        })
+        };
+        let is_named = |zone: &TimeZone| matches!(zone, TimeZone::Rules(_));
+        let mut zones = times.output_zone.iter().chain(times.input_zone.iter().filter(|_| times.output_zone.is_none()));
+        let from_input = || times.output_zone.is_none() && times.inputs.iter().any(TimePattern::has_zone_input);
+        if times.output.has_zone_name() && (zones.any(is_named) || from_input()) {
+            return Err(Error::unsupported(format!(
+                "{format} {output:?} has the name of a time zone (z), which depends on the release of Java; use its \
+                 offset (ZZ) or its identifier (ZZZ)"
+            )));
+        }
+        Ok(times)
     }
 
     /// The formatted time of each value; an error names the row, counted from `first_row`.
@@ -134,11 +144,11 @@ impl RowTimes {
         let rows = millis.into_iter().zip(first_row..);
         rows.map(|((millis, zone), row)| {
             let mut text = String::new();
-            let offset = match &zone {
-                Some(zone) => zone.offset_at(millis),
-                None => process_offset(name, "output.timezone", millis)?,
+            let zone = match zone {
+                Some(zone) => zone,
+                None => TimeZone::Fixed(process_offset(name, "output.timezone", millis)?),
             };
-            if self.output.write(millis, offset, &mut text) {
+            if self.output.write(millis, zone.offset_at(millis), &zone.id(), &mut text) {
                 return Ok(text);
             }
             Err(Error::invalid_argument(format!("row {row}, column {name:?}: the time {millis} ms is out of range")))
@@ -173,6 +183,16 @@ impl RowTimes {
         numbers.into_iter().zip(first_row..).map(row).collect()
     }
 
+    /// Hudi formats the first millisecond of 1970 by the first input pattern and parses that.
+    fn parse_null(&self, name: &str, row: u64) -> Result<(i64, Option<TimeZone>)> {
+        let zone = self.input_zone.as_ref().or(self.output_zone.as_ref()).cloned().unwrap_or(TimeZone::Fixed(0));
+        let mut text = String::new();
+        if let Some(first) = self.inputs.first() {
+            first.write(NULL_VALUE, zone.offset_at(NULL_VALUE), &zone.id(), &mut text);
+        }
+        self.parse(name, Some(&text), row)
+    }
+
     fn parse(&self, name: &str, text: Option<&str>, row: u64) -> Result<(i64, Option<TimeZone>)> {
         if self.inputs.is_empty() {
             return Err(Error::invalid_argument(format!(
@@ -181,22 +201,20 @@ impl RowTimes {
         }
         let configured = || self.output_zone.as_ref().or(self.input_zone.as_ref()).cloned();
         let Some(text) = text else {
-            // Hudi formats the first millisecond of 1970 by the first input pattern and parses that.
-            return Ok((NULL_VALUE, configured()));
+            return self.parse_null(name, row);
         };
         let parsed = self.inputs.iter().find_map(|pattern| pattern.parse(text)).ok_or_else(|| {
             Error::invalid_argument(format!("row {row}, column {name:?}: {text:?} does not match {DATE_FORMAT}"))
         })?;
-        let offset = match (parsed.offset_seconds, &self.input_zone) {
-            (Some(offset), _) => offset,
-            (None, Some(zone)) => zone.offset_of_clock(parsed.clock_millis).ok_or_else(|| {
-                let message = format!("row {row}, column {name:?}: clocks of the input time zone skip {text:?}");
-                Error::invalid_argument(message)
-            })?,
-            (None, None) => process_offset(name, "input.timezone", parsed.clock_millis)?,
+        let zone = match parsed.zone.as_ref().or(self.input_zone.as_ref()) {
+            Some(zone) => zone.clone(),
+            None => TimeZone::Fixed(process_offset(name, "input.timezone", parsed.clock_millis)?),
         };
+        let offset = zone.offset_of_clock(parsed.clock_millis).ok_or_else(|| {
+            Error::invalid_argument(format!("row {row}, column {name:?}: clocks of the input time zone skip {text:?}"))
+        })?;
         let millis = parsed.clock_millis.saturating_sub(i64::from(offset) * 1000);
-        Ok((millis, configured().or(Some(TimeZone::Fixed(offset)))))
+        Ok((millis, configured().or(Some(zone))))
     }
 }
 
@@ -215,8 +233,10 @@ fn input_patterns(property: &impl Fn(&str) -> Option<String>) -> Result<Vec<Time
     if patterns.is_empty() {
         return Err(Error::invalid_argument(format!("partition values that are strings need {DATE_FORMAT}")));
     }
-    if !patterns.iter().all(TimePattern::has_year) {
-        return Err(Error::unsupported(format!("{DATE_FORMAT} without a year of four digits")));
+    if let Some(field) = patterns.iter().find_map(TimePattern::unparsable) {
+        return Err(Error::unsupported(format!(
+            "{DATE_FORMAT} has the field {field}, which cannot be parsed; use y for years and Z for zones"
+        )));
     }
     Ok(patterns)
 }

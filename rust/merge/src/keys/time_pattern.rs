@@ -1,13 +1,30 @@
-//! Patterns of times as Joda-Time has them (`DateTimeFormat`), as far as partition paths use them: written, and parsed.
+//! Patterns of times as Joda-Time has them (`DateTimeFormat`), which partition paths and their input formats use.
 //!
-//! `y` `Y` year, `M` month, `d` day, `H` hour, `m` minute, `s` second, `S` fraction of a second, `Z` offset; text in
-//! single quotes and every character that is not a letter stand for themselves.
+//! | letter | field |
+//! |---|---|
+//! | `G` | era: `AD`, `BC` |
+//! | `C` `Y` | century and year of the era |
+//! | `y` `x` | year, year of weeks; two letters stand for two digits |
+//! | `M` | month: a number, `MMM` its short name, `MMMM` its name |
+//! | `w` `D` `d` | week of the year, day of the year, day of the month |
+//! | `e` `E` | day of the week from Monday as a number; its short name, `EEEE` its name |
+//! | `a` | `AM`, `PM` |
+//! | `H` `k` | hour of the day from 0 and from 1 |
+//! | `K` `h` | hour of the half day from 0 and from 1 |
+//! | `m` `s` `S` | minute, second, fraction of a second |
+//! | `z` | short name of the zone, `zzzz` its name |
+//! | `Z` | offset: `+0100`, `ZZ` `+01:00`, `ZZZ` the zone's identifier |
+//!
+//! Text in single quotes and every character that is not a letter stand for themselves. Hudi takes names in the
+//! language of its process. Here they are English, as they are for it in the locales `en` and `en_US`.
+//!
+//! `pattern_output` writes them, `pattern_input` parses them.
 
-use std::fmt::Write as _;
-
-use chrono::{DateTime, Datelike, NaiveDate, Timelike};
-
+use super::pattern_input::{self, ParsedTime};
+use super::pattern_output::{self, Moment};
 use mortice_base::error::{Error, Result};
+
+const LETTERS: &str = "GCYyxMwDdeEaHkKhmsSzZ";
 
 /// A pattern, compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,33 +33,28 @@ pub(super) struct TimePattern {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Item {
+pub(super) enum Item {
     Text(String),
-    /// A field and how often its letter stands there.
+    /// A field and the number of its letters.
     Field(char, usize),
 }
 
-/// A time that was parsed: milliseconds of its clock, and the clock's offset from UTC in seconds if the text says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ParsedTime {
-    pub(super) clock_millis: i64,
-    pub(super) offset_seconds: Option<i32>,
-}
-
-/// The fields as parsed; those that are absent are those of 1970-01-01 00:00.
-struct Fields {
-    year: i32,
-    month: u32,
-    day: u32,
-    hour: u32,
-    minute: u32,
-    second: u32,
-    millis: u32,
-    offset_seconds: Option<i32>,
+impl Item {
+    /// Returns true for fields that are written as digits (`DateTimeFormat.isNumericToken`).
+    pub(super) fn is_number(&self) -> bool {
+        match self {
+            Self::Text(_) => false,
+            Self::Field('M', count) => *count <= 2,
+            Self::Field(letter, _) => "CYyxwDdeHkKhmsS".contains(*letter),
+        }
+    }
 }
 
 impl TimePattern {
-    /// Compiles `pattern`; `option` is named in errors. [`mortice_base::ErrorKind::Unsupported`] for other letters.
+    /// Compiles `pattern`; `option` is named in errors.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other letters.
     pub(super) fn new(option: &str, pattern: &str) -> Result<Self> {
         let mut items: Vec<Item> = Vec::new();
         let mut letters = pattern.chars().peekable();
@@ -54,10 +66,10 @@ impl TimePattern {
                 while letters.next_if_eq(&letter).is_some() {
                     count += 1;
                 }
-                if !"yYMdHmsSZ".contains(letter) || (letter == 'M' && count > 2) {
-                    let field = letter.to_string().repeat(count);
-                    return Err(Error::unsupported(format!(
-                        "{option} {pattern:?} has the field {field:?} (supported: y, M, d, H, m, s, S, Z, months as numbers)"
+                if !LETTERS.contains(letter) {
+                    return Err(Error::invalid_argument(format!(
+                        "{option} {pattern:?} has the letter {letter:?}, which is no field of a Joda-Time pattern \
+                         (fields: {LETTERS}); put text in single quotes"
                     )));
                 }
                 items.push(Item::Field(letter, count));
@@ -68,14 +80,14 @@ impl TimePattern {
         Ok(Self { items })
     }
 
-    /// Writes the moment `millis` on a clock that is `offset_seconds` ahead of UTC. False if it is out of range.
-    pub(super) fn write(&self, millis: i64, offset_seconds: i32, out: &mut String) -> bool {
-        let clock = i64::from(offset_seconds).checked_mul(1000).and_then(|ahead| millis.checked_add(ahead));
-        let Some(clock) = clock.and_then(DateTime::from_timestamp_millis) else { return false };
+    /// Writes the moment `millis` on a clock that is `offset_seconds` ahead of UTC, of the zone with the identifier
+    /// `zone`. False if it is out of range.
+    pub(super) fn write(&self, millis: i64, offset_seconds: i32, zone: &str, out: &mut String) -> bool {
+        let Some(moment) = Moment::new(millis, offset_seconds, zone) else { return false };
         for item in &self.items {
             match item {
                 Item::Text(text) => out.push_str(text),
-                Item::Field(letter, count) => write_field(&clock, *letter, *count, offset_seconds, out),
+                Item::Field(letter, count) => pattern_output::write_field(&moment, *letter, *count, out),
             }
         }
         true
@@ -83,32 +95,35 @@ impl TimePattern {
 
     /// Parses a text, all of it; none if it does not match.
     pub(super) fn parse(&self, text: &str) -> Option<ParsedTime> {
-        let mut fields =
-            Fields { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, millis: 0, offset_seconds: None };
-        let mut rest = text;
-        let mut items = self.items.iter().peekable();
-        while let Some(item) = items.next() {
-            rest = match item {
-                Item::Text(text) => rest.strip_prefix(text.as_str())?,
-                Item::Field('Z', _) => parse_offset(rest, &mut fields)?,
-                Item::Field(letter, count) => {
-                    let before_digits = matches!(items.peek(), Some(Item::Field(next, _)) if *next != 'Z');
-                    parse_field(rest, *letter, *count, before_digits, &mut fields)?
-                }
-            };
-        }
-        if !rest.is_empty() {
-            return None;
-        }
-        let date = NaiveDate::from_ymd_opt(fields.year, fields.month, fields.day)?;
-        let clock = date.and_hms_milli_opt(fields.hour, fields.minute, fields.second, fields.millis)?;
-        let clock_millis = clock.and_utc().timestamp_millis();
-        Some(ParsedTime { clock_millis, offset_seconds: fields.offset_seconds })
+        pattern_input::parse(&self.items, text)
     }
 
-    /// Whether a text of this pattern says in which year it is.
-    pub(super) fn has_year(&self) -> bool {
-        self.items.iter().any(|item| matches!(item, Item::Field('y' | 'Y', count) if *count > 2))
+    fn has(&self, of: impl Fn(char, usize) -> bool) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Field(letter, count) if of(*letter, *count)))
+    }
+
+    /// Returns true if the pattern has the name of the zone, which depends on the release of Java.
+    pub(super) fn has_zone_name(&self) -> bool {
+        self.has(|letter, _| letter == 'z')
+    }
+
+    /// Returns the field that cannot be parsed here: the long name of a zone, which Joda-Time does not parse either; an
+    /// era or a century, which it parses without effect or with surprising ones.
+    pub(super) fn unparsable(&self) -> Option<&'static str> {
+        if self.has(|letter, count| letter == 'z' && count > 3) {
+            Some("zzzz")
+        } else if self.has(|letter, _| letter == 'G') {
+            Some("G")
+        } else if self.has(|letter, _| letter == 'C') {
+            Some("C")
+        } else {
+            None
+        }
+    }
+
+    /// Returns true if a text of this pattern may have a zone other than an offset.
+    pub(super) fn has_zone_input(&self) -> bool {
+        self.has(|letter, count| letter == 'z' || (letter == 'Z' && count > 2))
     }
 }
 
@@ -135,122 +150,73 @@ fn push_text(items: &mut Vec<Item>, more: &str) {
     }
 }
 
-fn write_field(clock: &DateTime<chrono::Utc>, letter: char, count: usize, offset_seconds: i32, out: &mut String) {
-    let number = match letter {
-        'M' => clock.month(),
-        'd' => clock.day(),
-        'H' => clock.hour(),
-        'm' => clock.minute(),
-        's' => clock.second(),
-        'S' => {
-            let millis = format!("{:03}", clock.timestamp_subsec_millis());
-            let _ = write!(out, "{:0<count$}", millis.get(..count.min(3)).unwrap_or(&millis));
-            return;
-        }
-        'Z' => {
-            let (sign, minutes) = (if offset_seconds < 0 { '-' } else { '+' }, offset_seconds.unsigned_abs() / 60);
-            let colon = if count == 1 { "" } else { ":" };
-            let _ = write!(out, "{sign}{:02}{colon}{:02}", minutes / 60, minutes % 60);
-            return;
-        }
-        _ if count == 2 => clock.year().rem_euclid(100).unsigned_abs(),
-        _ => {
-            let sign = if clock.year() < 0 { "-" } else { "" };
-            let _ = write!(out, "{sign}{:0>count$}", clock.year().unsigned_abs());
-            return;
-        }
-    };
-    let _ = write!(out, "{number:0>count$}");
-}
-
-fn parse_field<'a>(
-    text: &'a str,
-    letter: char,
-    count: usize,
-    before_digits: bool,
-    fields: &mut Fields,
-) -> Option<&'a str> {
-    let most = match letter {
-        'S' => count,
-        'y' | 'Y' if before_digits => count,
-        'y' | 'Y' => 9,
-        _ => 2,
-    };
-    let digits = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
-    let (digits, rest) = text.split_at_checked(digits)?;
-    let number: u32 = digits.parse().ok()?;
-    match letter {
-        'M' => fields.month = number,
-        'd' => fields.day = number,
-        'H' => fields.hour = number,
-        'm' => fields.minute = number,
-        's' => fields.second = number,
-        'S' => fields.millis = format!("{digits:0<3}").get(..3)?.parse().ok()?,
-        _ => fields.year = i32::try_from(number).ok()?,
-    }
-    Some(rest)
-}
-
-/// `Z`, `+hhmm` or `+hh:mm`.
-fn parse_offset<'a>(text: &'a str, fields: &mut Fields) -> Option<&'a str> {
-    if let Some(rest) = text.strip_prefix('Z') {
-        fields.offset_seconds = Some(0);
-        return Some(rest);
-    }
-    let (sign, text) = match text.split_at_checked(1)? {
-        ("+", rest) => (1, rest),
-        ("-", rest) => (-1, rest),
-        _ => return None,
-    };
-    let two = |text: &'a str| {
-        let (digits, rest) = text.split_at_checked(2)?;
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        Some((digits.parse::<i32>().ok().filter(|_| plain)?, rest))
-    };
-    let (hours, rest) = two(text)?;
-    let (minutes, rest) = two(rest.strip_prefix(':').unwrap_or(rest)).unwrap_or((0, rest));
-    fields.offset_seconds = Some(sign * (hours * 3600 + minutes * 60));
-    Some(rest)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn written(pattern: &str, millis: i64, offset: i32) -> String {
-        let mut text = String::new();
-        assert!(TimePattern::new("o", pattern).unwrap().write(millis, offset, &mut text));
-        text
+    const OUTPUTS: &str = include_str!("pattern_outputs.tsv");
+    const INPUTS: &str = include_str!("pattern_inputs.tsv");
+
+    /// What `TimestampBasedAvroKeyGenerator` of Hudi 1.2 wrote: pattern, zone, milliseconds, path.
+    #[test]
+    fn times_are_written_as_hudi_writes_them() {
+        let mut count = 0;
+        for line in OUTPUTS.lines() {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let [pattern, name, rest @ ..] = cells.as_slice() else { panic!("{line}") };
+            let zone = super::super::time_zone::TimeZone::named(name).unwrap();
+            let compiled = TimePattern::new("o", pattern).unwrap();
+            for pair in rest.chunks(2) {
+                let [millis, expected] = pair else { panic!("{line}") };
+                let millis = millis.parse().unwrap();
+                let mut text = String::new();
+                assert!(compiled.write(millis, zone.offset_at(millis), &zone.id(), &mut text));
+                assert_eq!(text, *expected, "{pattern} {name} {millis}");
+                count += 1;
+            }
+        }
+        assert!(count > 2000, "{count}");
     }
 
-    fn parsed(pattern: &str, text: &str) -> Option<(i64, Option<i32>)> {
-        TimePattern::new("o", pattern).unwrap().parse(text).map(|time| (time.clock_millis, time.offset_seconds))
+    /// What the same class parsed: pattern, text, milliseconds of the clock and its zone, or `-` if it refused it.
+    #[test]
+    fn texts_are_parsed_as_hudi_parses_them() {
+        let mut count = 0;
+        for line in INPUTS.lines() {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let [pattern, text, expected] = cells.as_slice() else { panic!("{line}") };
+            let parsed = TimePattern::new("o", pattern).unwrap().parse(text);
+            let found = parsed.and_then(|time| {
+                let mut shown = String::new();
+                let clock = TimePattern::new("o", "yyyy-MM-dd HH:mm:ss.SSS").unwrap();
+                clock.write(time.clock_millis, 0, "UTC", &mut shown).then_some(())?;
+                let offset = time.zone.map_or(Some(0), |zone| zone.offset_of_clock(time.clock_millis))?;
+                let mut zone = String::new();
+                TimePattern::new("o", " ZZ").unwrap().write(0, offset, "", &mut zone).then_some(())?;
+                Some(shown + &zone)
+            });
+            assert_eq!(found.as_deref().unwrap_or("-"), *expected, "{pattern} {text}");
+            count += 1;
+        }
+        assert!(count > 90, "{count}");
     }
 
     #[test]
-    fn times_are_written() {
-        let moment = 1_704_164_645_006;
-        assert_eq!(written("yyyy/MM/dd", moment, 0), "2024/01/02");
-        assert_eq!(written("yyyyMMdd'T'HH:mm:ss.SSS", moment, 3600), "20240102T04:04:05.006");
-        assert_eq!(written("yy-M-d H 'o''clock' ZZ Z S", moment, -5400), "24-1-2 1 o'clock -01:30 -0130 0");
-        assert_eq!(written("yyyy-MM-dd", -1, 0), "1969-12-31");
-    }
-
-    #[test]
-    fn times_are_parsed() {
-        assert_eq!(parsed("yyyy-MM-dd", "1970-01-02"), Some((86_400_000, None)));
-        assert_eq!(parsed("yyyyMMdd", "19700102"), Some((86_400_000, None)));
-        assert_eq!(parsed("yyyy-MM-dd'T'HH:mm:ss.SSSZ", "1970-1-1T00:00:01.5+01:00"), Some((1500, Some(3600))));
-        assert_eq!(parsed("yyyy-MM-dd'T'HH:mm:ssZ", "1970-01-01T00:00:01Z"), Some((1000, Some(0))));
-        for wrong in ["1970-13-01", "1970-01-01 ", "x", "", "1970-01-"] {
-            assert_eq!(parsed("yyyy-MM-dd", wrong), None, "{wrong}");
+    fn other_letters_are_refused_by_name() {
+        for pattern in ["yyyy u", "B", "L", "QQ", "W", "F", "A", "n", "c", "q", "VV"] {
+            let error = TimePattern::new("output.dateformat", pattern).unwrap_err();
+            assert!(error.to_string().contains("no field of a Joda-Time pattern"), "{error}");
         }
     }
 
     #[test]
-    fn other_fields_are_refused_by_name() {
-        for pattern in ["yyyy MMM", "hh a", "EEE", "yyyy D"] {
-            assert!(TimePattern::new("hoodie.keygen.timebased.output.dateformat", pattern).is_err(), "{pattern}");
-        }
+    fn years_of_two_digits_are_those_around_the_present() {
+        let year = |text: &str| {
+            let time = TimePattern::new("o", "yy-MM-dd").unwrap().parse(text).unwrap();
+            chrono::DateTime::from_timestamp_millis(time.clock_millis).unwrap().format("%Y").to_string()
+        };
+        let now = chrono::Utc::now().format("%Y").to_string();
+        assert_eq!(year(&format!("{}-01-01", &now[2..])), now);
+        assert_eq!([year("2024-01-01"), year("7-01-01"), year("+24-01-01")], ["2024", "0007", "0024"]);
     }
 }
