@@ -8,6 +8,7 @@
 //! | `page_checksums` | compares the checksums of pages |
 //! | `pages` | the pages of Parquet column chunks, gzip inflated |
 //! | `footer_schema` | the schema in a Parquet footer, changed before the file is read |
+//! | `legacy_calendar` | dates and times that Spark wrote in the hybrid calendar |
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
 //! | `mislabelled` | timestamps that a file declares under another type than the table has |
 //! | `orc` | ORC, streamed by stripes |
@@ -26,6 +27,7 @@ mod batches;
 mod conform;
 mod footer_schema;
 mod hfile;
+mod legacy_calendar;
 mod list_of_maps;
 mod mislabelled;
 mod open;

@@ -22,6 +22,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
 use super::footer_schema::with_root;
+use super::legacy_calendar::LegacyCalendar;
 use super::list_of_maps;
 use super::mislabelled;
 use super::pages::ColumnPages;
@@ -43,6 +44,8 @@ const AVRO_SCHEMA: &str = "parquet.avro.schema";
 pub(super) struct ParquetFile {
     bytes: SourceBytes,
     metadata: ArrowReaderMetadata,
+    /// The calendar of its dates and times, if that is the hybrid one.
+    calendar: Option<LegacyCalendar>,
     /// The rows of each row group.
     group_rows: Vec<u64>,
     /// The row groups to read; all of them where none were left out.
@@ -60,7 +63,9 @@ impl ParquetFile {
             ArrowReaderMetadata::try_new(Arc::new(metadata), options())
         })?;
         let group_rows = group_rows(metadata.metadata()).map_err(|error| error.in_file(bytes.source.path()))?;
-        Ok(Self { bytes, metadata, group_rows, row_groups: None, rows: None })
+        let file = metadata.metadata().file_metadata();
+        let calendar = LegacyCalendar::from_footer(file).filter(|it| it.applies_to_any(file.schema_descr()));
+        Ok(Self { bytes, metadata, calendar, group_rows, row_groups: None, rows: None })
     }
 
     /// The file's metadata with its columns read as the wanted types want them.
@@ -150,7 +155,9 @@ impl BaseFile for ParquetFile {
     fn bounds(&self, wanted: &Field) -> Option<ColumnBounds> {
         let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
         // Statistics that make no sense are as good as none.
-        guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, wanted))).ok().flatten()
+        guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, wanted, self.calendar.as_ref())))
+            .ok()
+            .flatten()
     }
 
     fn again(&self) -> Option<Box<dyn BaseFile>> {
@@ -232,7 +239,7 @@ impl BaseFile for ParquetFile {
             .filter(|(_, field)| wanted.fields().find(field.name()).is_some())
             .map(|(index, _)| index)
             .collect();
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
         self.bytes.plan(&metadata, &mask, self.row_groups.as_deref())?;
         let pages = ColumnPages::new(self.bytes.clone(), Arc::clone(metadata.metadata()), self.row_groups);
         let reader = guarded(&self.bytes, || {
@@ -241,7 +248,23 @@ impl BaseFile for ParquetFile {
             let batch_rows = batch_rows.min(pages.num_rows());
             ParquetRecordBatchReader::try_new_with_row_groups(&levels, &pages, batch_rows, selection)
         })?;
-        Ok(Box::new(Conformed { reader: Some(reader), wanted: Arc::clone(wanted), bytes: self.bytes }))
+        let hybrid =
+            self.calendar.map(|calendar| Hybrid { calendar, metadata: Arc::clone(metadata.metadata()), roots });
+        Ok(Box::new(Conformed { reader: Some(reader), hybrid, wanted: Arc::clone(wanted), bytes: self.bytes }))
+    }
+}
+
+/// Columns of which some are of the hybrid calendar.
+struct Hybrid {
+    calendar: LegacyCalendar,
+    metadata: Arc<ParquetMetaData>,
+    /// The columns that are read, by their numbers in the file.
+    roots: Vec<usize>,
+}
+
+impl Hybrid {
+    fn proleptic(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        self.calendar.proleptic(batch, self.metadata.file_metadata().schema_descr(), &self.roots)
     }
 }
 
@@ -249,6 +272,7 @@ impl BaseFile for ParquetFile {
 struct Conformed {
     /// None after an error.
     reader: Option<ParquetRecordBatchReader>,
+    hybrid: Option<Hybrid>,
     wanted: SchemaRef,
     bytes: SourceBytes,
 }
@@ -265,7 +289,11 @@ impl Iterator for Conformed {
                 return Some(Err(error));
             }
         };
-        Some(conformed(&batch, &self.wanted).map_err(|error| error.in_file(self.bytes.source.path())))
+        let wanted = match &self.hybrid {
+            Some(hybrid) => hybrid.proleptic(&batch).and_then(|batch| conformed(&batch, &self.wanted)),
+            None => conformed(&batch, &self.wanted),
+        };
+        Some(wanted.map_err(|error| error.in_file(self.bytes.source.path())))
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `min_value`, `max_value` | where the file says that they are in the order of the column's type |
 //! | `min`, `max`, deprecated | of integers: of other types they were ordered by signed bytes |
 //! | of INT96 times | never |
+//! | of dates of the hybrid calendar | converted; of its times only late ones |
 //! | no `null_count` | not known, unless the column is required |
 //!
 //! Bounds survive where a column is widened without loss and in order: not where a number has become a text. Nulls are
@@ -22,11 +23,17 @@ use parquet::basic::{ColumnOrder, SortOrder, Type};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::conform::conform;
+use super::legacy_calendar::LegacyCalendar;
 use crate::filter::ColumnBounds;
 
 /// The bounds of a wanted column in each row group; none where nothing can be said. `file` are the columns as they are
-/// in the file.
-pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) -> Option<ColumnBounds> {
+/// in the file; `calendar` is that of its dates and times, if it is the hybrid one.
+pub(super) fn bounds(
+    metadata: &ParquetMetaData,
+    file: &Schema,
+    wanted: &Field,
+    calendar: Option<&LegacyCalendar>,
+) -> Option<ColumnBounds> {
     let groups = metadata.row_groups();
     let Some((_, field)) = file.fields().find(wanted.name()) else {
         // A column that the file has not is null.
@@ -50,7 +57,12 @@ pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) 
         if !keeps_order(field.data_type(), wanted.data_type()) {
             return None;
         }
-        conform(&nullif(&bounds, &doubtful).ok()?, wanted.data_type(), wanted.name()).ok()
+        let known = nullif(&bounds, &doubtful).ok()?;
+        let proleptic = match calendar {
+            Some(calendar) => calendar.proleptic_bounds(&parquet.column(leaf), known),
+            None => known,
+        };
+        conform(&proleptic, wanted.data_type(), wanted.name()).ok()
     };
     let unknown = || new_null_array(wanted.data_type(), groups.len());
     let least = converter.row_group_mins(groups).ok().and_then(in_order).unwrap_or_else(unknown);
@@ -129,7 +141,8 @@ mod tests {
         let orders = ordered.then(|| vec![order]);
         let file = parquet::arrow::parquet_to_arrow_schema(&schema, None).unwrap();
         let footer = FileMetaData::new(1, 10, None, None, schema, orders);
-        bounds(&ParquetMetaData::new(footer, vec![group]), &file, &Field::new("c", wanted.clone(), true)).unwrap()
+        let metadata = ParquetMetaData::new(footer, vec![group]);
+        bounds(&metadata, &file, &Field::new("c", wanted.clone(), true), None).unwrap()
     }
 
     fn is_known(bounds: &ColumnBounds) -> bool {
