@@ -3,6 +3,7 @@
 //! | column | reliable bounds |
 //! |---|---|
 //! | boolean, integer, date | bounds with the wrapper of the type; for `long` also those of `int` |
+//! | dates before 1582, times before 1900 | bounds that hold in both calendars (`early_bounds`) |
 //! | time, decimal | bounds with the unit or scale of the column (stored from table version 9) |
 //! | string | bounds whose characters have the same order in UTF-16 and in bytes |
 //! | floating point | none: if the first value is NaN, Hudi starts with bounds 0 and 0 |
@@ -26,6 +27,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 
+use super::early_bounds::{greatest_date, greatest_micros, least_date, least_micros};
 use mortice_avro::{self as avro, Type};
 use mortice_formats::filter::ColumnBounds;
 
@@ -165,8 +167,14 @@ fn number(bytes: &[u8]) -> Option<i128> {
 /// each file: 0, or unknown.
 pub(super) fn bounds(stats: &[Option<FileStats>], kind: &DataType) -> (ColumnBounds, Vec<u64>) {
     let whole = |stats: &Option<FileStats>| stats.clone().filter(|stats| is_whole(stats, kind));
-    let least = stats.iter().map(|stats| whole(stats)?.least.filter(is_lower_in_bytes)).collect();
-    let greatest = stats.iter().map(|stats| whole(stats)?.greatest.filter(is_upper_in_bytes)).collect();
+    let least = stats
+        .iter()
+        .map(|stats| whole(stats)?.least.filter(is_lower_in_bytes)?.of_any_calendar(least_date, least_micros))
+        .collect();
+    let greatest = stats
+        .iter()
+        .map(|stats| whole(stats)?.greatest.filter(is_upper_in_bytes)?.of_any_calendar(greatest_date, greatest_micros))
+        .collect();
     let nulls = stats.iter().map(|stats| stats.as_ref()?.nulls).collect::<UInt64Array>();
     let is_empty = |stats: &FileStats| stats.values == Some(0) && stats.nulls == Some(0);
     let rows = stats.iter().map(|stats| if stats.as_ref().is_some_and(is_empty) { 0 } else { u64::MAX }).collect();
@@ -209,6 +217,15 @@ fn array(bounds: Vec<Option<Wrapped>>, kind: &DataType) -> ArrayRef {
 }
 
 impl Wrapped {
+    /// Returns the bound so that it holds in both calendars. Local times are never hybrid.
+    fn of_any_calendar(self, day: fn(i32) -> Option<i32>, micros: fn(i64) -> Option<i64>) -> Option<Self> {
+        match self {
+            Self::Date(bound) => day(bound).map(Self::Date),
+            Self::Micros { value, utc: true } => micros(value).map(|value| Self::Micros { value, utc: true }),
+            other => Some(other),
+        }
+    }
+
     fn boolean(self) -> Option<bool> {
         if let Self::Boolean(value) = self { Some(value) } else { None }
     }

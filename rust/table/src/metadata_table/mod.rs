@@ -9,6 +9,7 @@
 //! | `files` | partitions and their files, from the partition `files` |
 //! | `column_stats` | skips files without matching rows, from the partition `column_stats` |
 //! | `column_bounds` | the reliable bounds in such a record |
+//! | `early_bounds` | bounds of early dates and times, which may be of either calendar |
 //! | `index_key` | the keys of such records: hashes of names |
 //! | `shard` | the file groups of a partition with given keys |
 //! | `record_index` | the file groups of given record keys, from the partition `record_index` |
@@ -20,6 +21,7 @@ pub mod shard;
 mod column_bounds;
 mod column_stats;
 mod complete;
+mod early_bounds;
 mod files;
 mod index_key;
 mod init_instant;
