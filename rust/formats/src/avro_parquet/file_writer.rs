@@ -21,6 +21,11 @@ use mortice_base::error::{Error, Result};
 /// Bytes of a row group: parquet-mr's default.
 pub const ROW_GROUP_BYTES: usize = 128 << 20;
 
+/// The key by which Spark recognises files whose dates and times are of the proleptic Gregorian calendar
+/// (`DataSourceUtils.datetimeRebaseSpec`, `int96RebaseSpec`): those of its releases from 3.1 on. Spark 3 refuses dates
+/// before 1582 and times before 1900 of files without it. The value begins with a release for readers that compare it.
+const SPARK_VERSION: (&str, &str) = ("org.apache.spark.version", "3.5.0 (mortice)");
+
 /// Writes batches of [`ParquetColumns`] as a parquet file. The rows of a row group are in memory, encoded and
 /// compressed, until it is complete.
 ///
@@ -78,7 +83,11 @@ impl<W: Write + Send> ParquetWriter<W> {
         let stored = parquet_schema(converter.schema(), converter.lists())?;
         let gzip = (codec == ParquetCodec::Gzip).then(|| Arc::new(GzipPages::new()));
         let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
-        let about = vec![text("parquet.avro.schema", converter.schema().json()), text("writer.model.name", "avro")];
+        let about = vec![
+            text("parquet.avro.schema", converter.schema().json()),
+            text("writer.model.name", "avro"),
+            text(SPARK_VERSION.0, SPARK_VERSION.1),
+        ];
         let properties = properties
             .set_compression(if gzip.is_some() { Compression::UNCOMPRESSED } else { codec.compression() })
             .set_dictionary_enabled(dictionaries != Dictionaries::None)

@@ -1,6 +1,7 @@
 //! Writes records as a Parquet data block (`HoodieParquetDataBlock`): the content is a complete Parquet file like those
-//! of Hudi's Avro writer, with its schema, and `parquet.avro.schema` and `writer.model.name` in the file's metadata.
-//! Without records it is a file without rows: Hudi would write no content, and fails when it reads such a block.
+//! of Hudi's Avro writer, with its schema, and `parquet.avro.schema`, `writer.model.name` and
+//! `org.apache.spark.version` in the file's metadata. Without records it is a file without rows: Hudi would write no
+//! content, and fails when it reads such a block.
 //!
 //! The rules for records are the same for both types of block: defaults, casts and errors.
 
@@ -97,7 +98,8 @@ mod tests {
                 .iter()
                 .map(|one| (one.key.as_str(), one.value.as_deref()))
                 .collect();
-            assert_eq!(pairs, [("parquet.avro.schema", Some(SCHEMA)), ("writer.model.name", Some("avro"))]);
+            let of_spark = ("org.apache.spark.version", Some("3.5.0 (mortice)"));
+            assert_eq!(pairs, [("parquet.avro.schema", Some(SCHEMA)), ("writer.model.name", Some("avro")), of_spark]);
             let column = file.metadata().row_group(0).column(1);
             assert!(column.compression().to_string().starts_with(compression));
             let rows: Vec<String> = file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();

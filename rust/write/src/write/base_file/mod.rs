@@ -1,8 +1,8 @@
 //! Base files: parquet as Hudi's Avro writer makes it (`HoodieAvroParquetWriter`, `HoodieBaseParquetWriter`).
 //!
-//! Footer keys: `parquet.avro.schema`, `writer.model.name`; with a Bloom filter `org.apache.hudi.bloomfilter`,
-//! `hoodie_bloom_filter_type_code` (not of a simple one), `hoodie_min_record_key`, `hoodie_max_record_key`; with vectors
-//! `hoodie.vector.columns`.
+//! Footer keys: `parquet.avro.schema`, `writer.model.name`, `org.apache.spark.version`; with a Bloom filter
+//! `org.apache.hudi.bloomfilter`, `hoodie_bloom_filter_type_code` (not of a simple one), `hoodie_min_record_key`,
+//! `hoodie_max_record_key`; with vectors `hoodie.vector.columns`.
 //!
 //! | file | job |
 //! |---|---|

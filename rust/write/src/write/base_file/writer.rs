@@ -362,6 +362,7 @@ mod tests {
         assert_eq!(entry("hoodie_min_record_key").zip(entry("hoodie_max_record_key")), Some(("a", "ü")));
         assert_eq!(entry("hoodie_bloom_filter_type_code"), Some("DYNAMIC_V0"));
         assert_eq!(entry("writer.model.name"), Some("avro"));
+        assert_eq!(entry("org.apache.spark.version"), Some("3.5.0 (mortice)"));
         assert_eq!(Schema::parse(entry("parquet.avro.schema").unwrap()).unwrap(), schema());
         let bloom = BloomFilter::parse(entry("org.apache.hudi.bloomfilter").unwrap(), BloomType::DynamicV0).unwrap();
         assert!(["a", "b", "ü"].iter().all(|key| bloom.may_contain(key)) && !bloom.may_contain("c"));
