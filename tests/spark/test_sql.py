@@ -1,5 +1,7 @@
 """`mortice.spark.sql`: the rows that SQL's rules say, in one commit, by catalog name, path and view."""
 
+import time
+
 import pyarrow as pa
 import pytest
 
@@ -62,6 +64,26 @@ def test_rows_are_updated_deleted_inserted_and_read_as_of_an_instant(spark, path
     run(spark, "TRUNCATE TABLE v")
     assert rows_of(path) == {}
     assert run(spark, "SELECT 1 AS x") == [(1,)]
+
+
+@pytest.mark.filterwarnings("ignore::mortice.TimeTravelWarning")
+def test_an_instant_may_be_an_expression_or_a_time_since_1970(spark, tmp_path):
+    """An expression is a moment: the zones of the session and of the timeline do not change it."""
+    properties = {"hoodie.table.timeline.timezone": "UTC"}
+    table = mortice.create_table(tmp_path / "t", data=pa.table({"id": ["a"]}), record_key="id", properties=properties)
+    name, zone, now = f"mortice.`{table.uri}`", spark.conf.get("spark.sql.session.timeZone"), int(time.time())
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        for text, rows in [
+            ("current_timestamp() + interval 1 hour", 1),
+            ("current_timestamp() - interval 1 hour", 0),
+            (str(now + 3600), 1),
+            (f"'{now - 3600}'", 0),
+            (f"'{now + 3600}000'", 1),
+        ]:
+            assert run(spark, f"SELECT count(*) FROM {name} TIMESTAMP AS OF {text}") == [(rows,)], text
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 @pytest.mark.parametrize("key", ["id", None], ids=["keys", "generated"])

@@ -21,7 +21,6 @@ pyspark = pytest.importorskip("pyspark", minversion="4.0")
 from pyspark.sql.types import LongType, StringType, StructField, StructType  # noqa: E402
 
 from mortice.spark.reading import stream_reader  # noqa: E402
-from mortice.spark.settings.stream_options import before  # noqa: E402
 from support.micro_batches import POINTS, Killed, MicroBatches  # noqa: E402
 
 pytestmark = pytest.mark.spark4
@@ -446,20 +445,6 @@ def test_latest_is_kept_by_a_query_that_had_nothing_to_do(live, is_old):
     query = MicroBatches(live.folder, is_old, start="latest").start().run()
     missed = live.commit()
     assert [until for _, until in query.start().run().ranges] == [missed]
-
-
-@pytest.mark.parametrize(
-    ("instant", "expected"),
-    [
-        ("20240101120000000", "20240101119999999"),
-        ("20240101120000", "20240101119999999"),
-        ("2024-01-01 12:00:00", "20240101119999999"),
-        ("2024-01-02", "20240101999999999"),
-        ("000", "earliest"),
-    ],
-)
-def test_the_position_before_an_instant(instant, expected):
-    assert before(instant) == expected
 
 
 GOOD = {"version": 1, "layout": 2, "after": "20260101000000001", "instant": "20260101000000002"}

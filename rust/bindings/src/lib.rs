@@ -23,6 +23,7 @@ mod distributed_service;
 mod errors;
 mod follower;
 mod forks;
+mod instants;
 mod log_file;
 mod log_writer;
 mod merge_into;
@@ -64,6 +65,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
+    module.add_function(wrap_pyfunction!(instants::query_instant, module)?)?;
+    module.add_function(wrap_pyfunction!(instants::position_before, module)?)?;
     module.add_function(wrap_pyfunction!(archive::archive, module)?)?;
     module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;

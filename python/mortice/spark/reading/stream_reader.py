@@ -34,13 +34,14 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, InvalidTableError, UnsupportedError
 from mortice.follow import Ranges
+from mortice.instants import TIMELINE_ZONE, position_before
 from mortice.scan import Scan
 from mortice.spark.execution.arrow_udf import task_batches
 from mortice.spark.execution.split_partition import complete_partition
 from mortice.spark.execution.tasks import tasks_of
 from mortice.spark.reading.stream_offset import Offset
 from mortice.spark.schema import spark_arrow_schema, spark_type
-from mortice.spark.settings.stream_options import StreamQuery, before
+from mortice.spark.settings.stream_options import StreamQuery
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
@@ -150,8 +151,8 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._start is None:
             start = self._query.start
             if self._query.start_inclusive:
-                self._query.query.table().ranges(start)  # Raises an error if it is not an instant.
-                start = before(start)
+                zone = self._query.query.table().properties.get(TIMELINE_ZONE, "LOCAL")
+                start = position_before(start, zone)
             ranges = self._query.query.table().ranges(start)
             self._start = Offset(ranges.position, ranges.layout)
         return self._start

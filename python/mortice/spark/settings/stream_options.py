@@ -9,7 +9,6 @@ so these rows are not returned again. If a writer has clustered without preservi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -37,9 +36,6 @@ from mortice.spark.settings.options import Incremental, Query, by_one_name, read
 
 AFTER_ALL = "99991231235959999"
 """After every possible commit: the range after it is empty, but has the columns."""
-
-_MILLISECONDS = 17
-"""Digits of an instant."""
 
 _OF_RANGES = (BEGIN, END, AS_OF)
 
@@ -100,19 +96,6 @@ def read_stream(options: Mapping[str, Any]) -> StreamQuery:
     # A batch that is run again must return the same rows. A full scan of the current files would not.
     arguments = {"fall_back_to_full_scan": False, **query.incremental.arguments, "skip_log_compact": True}
     return StreamQuery(query, replace(query.incremental, arguments=arguments), start, inclusive, *limits)
-
-
-def before(instant: str) -> str:
-    """Returns the position right before an instant in any form that Hudi accepts.
-
-    >>> before("20240101120000000"), before("20240101120000"), before("2024-01-01 12:00:00")
-    ('20240101119999999', '20240101119999999', '20240101119999999')
-    >>> before("000")
-    'earliest'
-    """
-    digits = re.sub(r"\D", "", instant).ljust(_MILLISECONDS, "0")
-    # The result need not be a valid time: instants are compared as strings.
-    return str(int(digits) - 1).zfill(len(digits)) if int(digits) else "earliest"
 
 
 def _start(rest: dict[str, Any]) -> str:

@@ -225,7 +225,9 @@ class Views:
         place, text = cursor.error("the instant of this expression cannot be computed"), None
         text = cursor.until(*_AFTER, ends_before_names=True)
         try:
-            found = self.spark.sql(f'SELECT date_format({text}, "yyyyMMddHHmmssSSS")').collect()[0][0]
+            # With its offset: the timeline may have another zone than the session.
+            form = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
+            found = self.spark.sql(f'SELECT date_format({text}, "{form}")').collect()[0][0]
         except Exception as error:
             raise place from error
         if found is None:

@@ -48,7 +48,8 @@ use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::instant_text::InstantText;
-use super::instant_time;
+use super::query_instant::query_instant;
+use super::timeline_zone::TimelineZone;
 use crate::error::{Error, Result};
 
 /// When an instant was requested.
@@ -183,12 +184,12 @@ impl Visitor<'_> for InstantVisitor {
 }
 
 impl RequestedTime {
-    /// Parses the instant of a time-travel query, in any format that Hudi accepts ([`instant_time`]).
+    /// Parses the instant of a time-travel query, in any format of [`query_instant`].
     ///
     /// # Errors
     /// `InvalidArgument` for anything else.
-    pub fn from_query(text: &str) -> Result<Self> {
-        instant_time::parse_query_instant(text)?.parse()
+    pub fn from_query(text: &str, zone: TimelineZone) -> Result<Self> {
+        query_instant("as_of", text, zone)?.parse()
     }
 
     /// Compares a requested time with a completion time. Returns `None` if their numbers of digits differ: then the
@@ -205,12 +206,12 @@ impl RequestedTime {
 pub struct TimelinePosition(Option<InstantText>);
 
 impl TimelinePosition {
-    /// Parses a bound of an incremental query, in any format of an instant that Hudi accepts ([`instant_time`]).
+    /// Parses the bound of an incremental query that is named `bound`, in any format of [`query_instant`].
     ///
     /// # Errors
     /// `InvalidArgument` for anything else.
-    pub fn from_query(text: &str) -> Result<Self> {
-        let digits = instant_time::parse_query_instant(text)?;
+    pub fn from_query(bound: &str, text: &str, zone: TimelineZone) -> Result<Self> {
+        let digits = query_instant(bound, text, zone)?;
         Ok(Self(InstantText::parse(&digits)))
     }
 
@@ -325,11 +326,14 @@ mod tests {
         let first = TimelinePosition::default();
         assert!(first < TimelinePosition::from("0") && first.as_str().is_empty() && first.to_requested().is_none());
         assert_eq!(first, TimelinePosition::from(""));
-        assert_eq!(TimelinePosition::from_query("2024-01-02").unwrap(), "20240102000000000".into());
+        assert_eq!(
+            TimelinePosition::from_query("begin", "2024-01-02", TimelineZone::Utc).unwrap(),
+            "20240102000000000".into()
+        );
         assert_eq!(TimelinePosition::from(RequestedTime::from("1")).to_requested().unwrap(), "1");
         for wrong in ["x", "2024-01-02"] {
             assert_eq!(wrong.parse::<TimelinePosition>().unwrap_err().kind(), ErrorKind::InvalidArgument);
         }
-        assert_eq!(RequestedTime::from_query("").unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(RequestedTime::from_query("", TimelineZone::Utc).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

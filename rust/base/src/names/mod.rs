@@ -14,7 +14,9 @@ mod instant_text;
 mod known_columns;
 mod letter_case;
 mod percent_codes;
+mod query_instant;
 mod registered_file_name;
+mod timeline_zone;
 
 pub use archive_file_name::ArchiveFileName;
 pub use base_file_name::BaseFileName;
@@ -25,4 +27,6 @@ pub use known_columns::known_columns;
 pub use letter_case::{CaseNames, NameTree};
 pub use log_file_name::LogFileName;
 pub use percent_codes::decode_percent_codes;
+pub use query_instant::{position_before, query_instant};
 pub use registered_file_name::is_registered;
+pub use timeline_zone::TimelineZone;

@@ -26,11 +26,12 @@ mod table_version;
 mod write_options;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
+pub use mortice_base::names::TimelineZone;
 pub use payload::PayloadClass;
 pub use properties::Properties;
 pub use properties_file::PropertiesFile;
 pub use read_options::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions};
-pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType, TimelineZone};
+pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
     OptionDecision, OptionHandling, ParsedOptions, SCHEMA_CHANGES, WriteOptions, decisions as write_option_decisions,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::property_files;
 use super::{MergeConfig, MergeSemantics, Properties, TableVersion, TimelineLayout};
 use mortice_base::error::{Error, Result};
+use mortice_base::names::TimelineZone;
 use mortice_storage::Storage;
 
 /// Whether updates go to logs.
@@ -25,15 +26,6 @@ impl TableType {
             Self::MergeOnRead => "MERGE_ON_READ",
         }
     }
-}
-
-/// The time zone of instant times (`hoodie.table.timeline.timezone`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum TimelineZone {
-    /// The zone of the writer, which is not stored.
-    Local,
-    /// UTC.
-    Utc,
 }
 
 /// What a supplemental change log holds (`hoodie.table.cdc.supplemental.logging.mode`).

@@ -21,7 +21,6 @@ use super::ranges::written_files::WrittenFiles;
 use super::scan::Scan;
 use crate::split::change_schema;
 use mortice_base::error::Result;
-use mortice_base::names::RequestedTime;
 use mortice_formats::filter::BoundFilter;
 
 /// A query of a table that is not planned yet. Its table is fixed: the schema and the scan use the same timeline.
@@ -85,7 +84,7 @@ impl OpenTable {
         rows: RowKind,
         form: RowForm,
     ) -> Result<SchemaRef> {
-        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let as_of = self.as_of(as_of)?;
         if let Some(as_of) = &as_of {
             self.timeline.check_as_of(as_of).map_err(|error| error.in_file(&self.uri))?;
         }

@@ -15,16 +15,21 @@ use mortice_formats::filter::Filter;
 use mortice_merge::config::MergeSemantics;
 
 impl OpenTable {
+    /// Parses the instant of a time-travel query.
+    pub(in crate::plan) fn as_of(&self, text: Option<&str>) -> Result<Option<RequestedTime>> {
+        text.map(|text| RequestedTime::from_query(text, self.config.timeline_zone)).transpose()
+    }
+
     /// Returns true if columns are identified by ids, not by names, at an instant or now (schema on read).
     pub fn has_column_ids(&self, as_of: Option<&str>) -> Result<bool> {
-        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let as_of = self.as_of(as_of)?;
         let (found, _) = self.schema_at(as_of.as_ref())?;
         Ok(found.internal.is_some())
     }
 
     /// Returns the file slices that a snapshot reads, without pruned partitions.
     pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
-        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let as_of = self.as_of(as_of)?;
         let wanted = if filter.is_empty() {
             None
         } else {
@@ -41,7 +46,7 @@ impl OpenTable {
     /// `InvalidArgument` for a string that is not an instant, columns that the table does not have, and filters that do
     /// not fit them; `Unsupported` for merge modes that this release does not support.
     pub fn snapshot(&self, options: &QueryOptions, as_of: Option<&str>, rows: SnapshotRows) -> Result<Scan> {
-        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let as_of = self.as_of(as_of)?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), FileSystemView::slices, wanted);
         let form = RowForm::from(rows);
         let request = ScanRequest {
@@ -66,7 +71,7 @@ impl OpenTable {
     /// # Errors
     /// Errors of [`OpenTable::snapshot`].
     pub fn read_optimized(&self, options: &QueryOptions, as_of: Option<&str>) -> Result<Scan> {
-        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let as_of = self.as_of(as_of)?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), FileSystemView::base_files, wanted);
         let request = ScanRequest {
             name: "read_optimized",

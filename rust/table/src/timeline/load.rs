@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, Local};
+use chrono::DateTime;
 
 use super::instant::{Action, Instant};
 use super::timeline::Timeline;
@@ -130,12 +130,7 @@ fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<Completi
         )
         .in_file(&status.name)
     })?;
-    let form = "%Y%m%d%H%M%S%3f";
-    let text = match zone {
-        TimelineZone::Utc => time.format(form).to_string(),
-        TimelineZone::Local => time.with_timezone(&Local).format(form).to_string(),
-    };
-    CompletionTime::from_metadata("modification time", &text).map_err(|error| error.in_file(&status.name))
+    CompletionTime::from_metadata("modification time", &zone.digits(time)).map_err(|error| error.in_file(&status.name))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::commit_metadata::CommitMetadata;
 use super::instant::Instant;
 use mortice_base::error::Result;
-use mortice_base::names::TimelinePosition;
+use mortice_base::names::{TimelinePosition, TimelineZone};
 
 /// Name of a `begin` before all instants (`START_COMMIT_EARLIEST`).
 const EARLIEST: &str = "earliest";
@@ -21,14 +21,14 @@ pub struct TimelineRange {
 pub type WriteVisitor<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
 
 impl TimelineRange {
-    /// Parses bounds in any format that Hudi accepts; `begin` may be `earliest`.
+    /// Parses bounds in any format of [`mortice_base::names::query_instant`]; `begin` may be `earliest`.
     ///
     /// # Errors
     /// `InvalidArgument` for strings that are not instants.
-    pub fn from_query(begin: &str, end: Option<&str>) -> Result<Self> {
-        let begin =
-            if begin.eq_ignore_ascii_case(EARLIEST) { None } else { Some(TimelinePosition::from_query(begin)?) };
-        Ok(Self { begin, end: end.map(TimelinePosition::from_query).transpose()? })
+    pub fn from_query(begin: &str, end: Option<&str>, zone: TimelineZone) -> Result<Self> {
+        let begin = Some(begin.trim()).filter(|begin| !begin.eq_ignore_ascii_case(EARLIEST));
+        let begin = begin.map(|begin| TimelinePosition::from_query("begin", begin, zone)).transpose()?;
+        Ok(Self { begin, end: end.map(|end| TimelinePosition::from_query("end", end, zone)).transpose()? })
     }
 
     /// Returns true if the range contains a position.
@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn bounds_are_instants_in_any_format() {
-        assert_eq!(TimelineRange::from_query("earliest", None).unwrap(), TimelineRange::default());
-        let given = TimelineRange::from_query("000", Some("2024-01-02 03:04:05")).unwrap();
+        assert_eq!(TimelineRange::from_query("earliest", None, TimelineZone::Utc).unwrap(), TimelineRange::default());
+        let given = TimelineRange::from_query("000", Some("2024-01-02 03:04:05"), TimelineZone::Utc).unwrap();
         assert_eq!(given, range("000", "20240102030405999"));
         assert!(
             given.contains(&"20240102030405999".into())
@@ -60,7 +60,7 @@ mod tests {
         assert!(!given.contains(&"20240102030406000".into()));
         for (begin, end) in [("yesterday", None), ("000", Some("earliest")), ("", None)] {
             assert_eq!(
-                TimelineRange::from_query(begin, end).unwrap_err().kind(),
+                TimelineRange::from_query(begin, end, TimelineZone::Utc).unwrap_err().kind(),
                 ErrorKind::InvalidArgument,
                 "{begin}"
             );

@@ -167,10 +167,7 @@ pub fn epoch_millis(time: &str, zone: TimelineZone) -> Option<i64> {
 #[must_use]
 pub fn epoch_text(millis: i64, zone: TimelineZone) -> Option<String> {
     let time = DateTime::<Utc>::from_timestamp_millis(millis).filter(|_| millis > 0)?;
-    Some(match zone {
-        TimelineZone::Utc => time.format(FORM).to_string(),
-        TimelineZone::Local => time.with_timezone(&Local).format(FORM).to_string(),
-    })
+    Some(zone.digits(time))
 }
 
 #[cfg(test)]

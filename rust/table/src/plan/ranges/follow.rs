@@ -91,7 +91,9 @@ impl Follower {
         let position = match start {
             StartPosition::Earliest => None,
             StartPosition::Latest => table.timeline.newest_bound()?,
-            StartPosition::After(instant) => TimelineRange::from_query(instant, None)?.begin,
+            StartPosition::After(instant) => {
+                TimelineRange::from_query(instant, None, table.config.timeline_zone)?.begin
+            }
         };
         Ok(Self {
             table,

@@ -39,7 +39,8 @@ impl OpenTable {
     }
 
     pub(in crate::plan) fn range_without_hollow_commits(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
-        let timeline_range = TimelineRange::from_query(&bounds.begin, bounds.end.as_deref())?;
+        let timeline_range =
+            TimelineRange::from_query(&bounds.begin, bounds.end.as_deref(), self.config.timeline_zone)?;
         self.timeline.without_hollow_commits(timeline_range, bounds.holes).map_err(|error| error.in_file(&self.uri))
     }
 
