@@ -107,7 +107,8 @@ fn examine(table: &Table, case: &Path, described: &Value) -> Vec<String> {
         if !of_slices || query.get("quirk").is_some() {
             continue;
         }
-        let as_of = query["options"]["as.of.instant"].as_str().map(|text| RequestedTime::from_query(text).unwrap());
+        let as_of = query["options"]["as.of.instant"].as_str();
+        let as_of = as_of.map(|text| RequestedTime::from_query(text, table.config.timeline_zone).unwrap());
         let chosen = table.slices(as_of.as_ref(), kind == "read_optimized");
         if let Err(error) = table_schema::at(&table.timeline, &table.config, as_of.as_ref()) {
             faults.push(format!("schema as of {as_of:?}: {error}"));
