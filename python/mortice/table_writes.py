@@ -299,8 +299,8 @@ class TableWrites(TableBase):
             The commit. If no row is selected nothing is written, and `Commit.instant` is empty.
 
         Raises as `upsert`; `InvalidArgumentError`, with the place in the text, for an expression; for columns of the
-        record key, and of the partition path unless `hoodie.index.type` is a global index; `UnsupportedError` and
-        `WriteConflictError` as `merge_into`.
+        record key, and of the partition path unless `hoodie.index.type` is a global index that moves rows;
+        `UnsupportedError` and `WriteConflictError` as `merge_into`.
         """
         # pyarrow.compute takes a tenth of a second to be imported.
         from mortice.update_where import update_where

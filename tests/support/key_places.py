@@ -40,10 +40,11 @@ GIVEN_FARE = 9.0
 
 CASES = sorted(
     {(index, "mor-9") for index in INDEXES}
-    | {(index, kind) for kind in KINDS for index in ("record index", "global simple")}
+    | {("record index", kind) for kind in KINDS}
     | {("global simple, stays", "mor-9 by commit time"), ("simple", "cow-9"), ("bucket", "cow-9 by commit time")}
+    | {("global simple", "cow-6")}
 )
-"""Each index with the kind of table that has most rules, and each kind with the indexes that look everywhere."""
+"""Each index with the kind of table that has most rules, and each kind with a record index."""
 
 
 def arrow(places, fare, ts):
