@@ -57,14 +57,26 @@ impl GroupedRecords {
         self.index.hash_range()
     }
 
-    /// Returns true if there is a key that no base row has matched.
+    /// Has each base row of a key match, not the first alone.
     #[must_use]
-    pub fn has_unmatched_keys(&self) -> bool {
-        self.index.unmatched() > 0
+    pub const fn matching_every_row(mut self) -> Self {
+        self.index.match_every_row();
+        self
+    }
+
+    /// The keys that several base rows have matched, once for each row after the first.
+    pub fn keys_matched_again(&self) -> impl Iterator<Item = &[u8]> {
+        self.index.keys_matched_again()
+    }
+
+    /// Returns true if a further base row may match.
+    #[must_use]
+    pub const fn may_match(&self) -> bool {
+        self.index.may_match()
     }
 
     /// The base rows that have log records, in ascending order, each with the entry of its key. Only the first base row
-    /// of a key matches.
+    /// of a key matches, unless [`Self::matching_every_row`] says otherwise.
     ///
     /// # Errors
     /// `Internal` if the base rows are given by position and the log records are not.

@@ -103,6 +103,10 @@ pub(super) struct KeyIndex {
     hasher: FixedState,
     /// Entries that base rows have matched.
     matched: usize,
+    /// Whether each base row of a key matches, not the first alone.
+    every_row: bool,
+    /// Entries that base rows have matched again, once for each of these rows.
+    matched_again: Vec<u32>,
     /// Entries by row number, once base rows are looked up by position.
     numbers: Option<Vec<(u64, u32)>>,
     range: HashRange,
@@ -126,6 +130,8 @@ impl KeyIndex {
             table: KeyTable::default(),
             hasher: FixedState::default(),
             matched: 0,
+            every_row: false,
+            matched_again: Vec::new(),
             numbers: None,
             range,
             budget,
@@ -393,7 +399,7 @@ impl KeyIndex {
         mut on_match: impl FnMut(usize, u32, StoredRecord<'_>),
     ) -> Result<()> {
         match rows {
-            _ if self.matched == self.entries.len() => {}
+            _ if !self.may_match() => {}
             BaseRows::Keys(keys) => {
                 for first in (0..keys.len()).step_by(BASE_ROWS_AHEAD) {
                     self.probe_some(keys, first..keys.len().min(first + BASE_ROWS_AHEAD), &mut on_match);
@@ -475,12 +481,19 @@ impl KeyIndex {
         }
     }
 
-    /// Marks an entry as matched by a base row and returns its record; `None` if it was matched before.
+    /// Marks an entry as matched by a base row and returns its record; `None` if it was matched before, unless every
+    /// base row matches.
     #[inline]
     fn mark_matched(&mut self, index: u32) -> Option<StoredRecord<'_>> {
-        let entry = self.entries.get_mut(index as usize).filter(|entry| !entry.is(MATCHED))?;
-        entry.key_len_and_state |= MATCHED;
-        self.matched += 1;
+        let entry = self.entries.get_mut(index as usize)?;
+        if !entry.is(MATCHED) {
+            entry.key_len_and_state |= MATCHED;
+            self.matched += 1;
+        } else if self.every_row {
+            self.matched_again.push(index);
+        } else {
+            return None;
+        }
         self.stored(index)
     }
 
@@ -506,9 +519,20 @@ impl KeyIndex {
         Ok(numbers)
     }
 
-    /// The number of entries that no base row has matched.
-    pub(super) const fn unmatched(&self) -> usize {
-        self.entries.len() - self.matched
+    /// Has each base row of a key match, not the first alone.
+    pub(super) const fn match_every_row(&mut self) {
+        self.every_row = true;
+    }
+
+    /// Whether a further base row may match an entry.
+    pub(super) const fn may_match(&self) -> bool {
+        self.every_row && !self.entries.is_empty() || self.matched < self.entries.len()
+    }
+
+    /// The keys that several base rows have matched, once for each row after the first.
+    pub(super) fn keys_matched_again(&self) -> impl Iterator<Item = &[u8]> {
+        let entries = self.matched_again.iter().filter_map(|index| self.entries.get(*index as usize));
+        entries.filter_map(|entry| key_in(&self.sources, entry.row.source, entry.place()))
     }
 
     /// Distinct keys.

@@ -2,7 +2,7 @@
 //!
 //! 1. [`LogSink::add`] takes log records in log order and keeps the winning record of each key.
 //! 2. [`WinningRecords::probe`] looks up base rows and returns the outcome of each that does not stay. Of several base
-//!    rows of a key the first matches.
+//!    rows of a key the first matches, unless [`WinningRecords::matching_every_row`] says otherwise.
 //! 3. [`WinningRecords::inserts`] returns the records of keys that no base row has matched.
 
 use bytes::Bytes;
@@ -67,10 +67,22 @@ impl WinningRecords {
         self.index.len()
     }
 
-    /// Returns true if there is a log record that no base row has matched.
+    /// Has each base row of a key match, not the first alone.
     #[must_use]
-    pub fn has_unmatched_keys(&self) -> bool {
-        self.index.unmatched() > 0
+    pub const fn matching_every_row(mut self) -> Self {
+        self.index.match_every_row();
+        self
+    }
+
+    /// The keys that several base rows have matched, once for each row after the first.
+    pub fn keys_matched_again(&self) -> impl Iterator<Item = &[u8]> {
+        self.index.keys_matched_again()
+    }
+
+    /// Returns true if a further base row may match.
+    #[must_use]
+    pub const fn may_match(&self) -> bool {
+        self.index.may_match()
     }
 
     /// Returns true if every log record wins over every base row. `greatest` are the `count` greatest ordering values
@@ -271,7 +283,7 @@ mod tests {
         let keys = BaseRows::Keys(vec!["k", "k"].into());
         let outcomes = records.probe(&keys, &OrderingColumn::Fixed(vec![1, 1], None)).unwrap();
         assert_eq!(outcomes, [(0, replaced_by(0))]);
-        assert!(!records.has_unmatched_keys());
+        assert!(!records.may_match());
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub use create_handle::{CreateHandle, CreateTarget};
 pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget, SliceNames};
 pub use log_compact_handle::{LogCompactHandle, LogCompactTarget};
 pub use markers::{Marker, MarkerKind, Markers};
+pub(crate) use merge_handle::several_rows;
 pub use merge_handle::{MergeHandle, MergeTarget};
 pub use meta_columns::MetaColumns;
 pub use partition_metadata::create_partition_metadata;

@@ -39,12 +39,30 @@ impl BuildSide {
         }
     }
 
-    /// Returns true if there is a key that no base row has matched.
+    /// Has each base row of a key match, not the first alone: as writers merge rows (`HoodieMergeHandle`), not as
+    /// readers do.
     #[must_use]
-    pub fn has_unmatched_keys(&self) -> bool {
+    pub fn matching_every_row(self) -> Self {
         match self {
-            Self::Winning(records) => records.has_unmatched_keys(),
-            Self::Grouped(records) => records.has_unmatched_keys(),
+            Self::Winning(records) => Self::Winning(records.matching_every_row()),
+            Self::Grouped(records) => Self::Grouped(records.matching_every_row()),
+        }
+    }
+
+    /// The keys that several base rows have matched, once for each row after the first.
+    pub fn keys_matched_again(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        match self {
+            Self::Winning(records) => Box::new(records.keys_matched_again()),
+            Self::Grouped(records) => Box::new(records.keys_matched_again()),
+        }
+    }
+
+    /// Returns true if a further base row may match.
+    #[must_use]
+    pub fn may_match(&self) -> bool {
+        match self {
+            Self::Winning(records) => records.may_match(),
+            Self::Grouped(records) => records.may_match(),
         }
     }
 

@@ -92,8 +92,17 @@ impl MergeEngine {
     #[must_use]
     pub fn may_match(&self) -> bool {
         match &self.source {
-            LogRecordSource::Index(build) => build.has_unmatched_keys(),
+            LogRecordSource::Index(build) => build.may_match(),
             LogRecordSource::Spilled(_) => true,
+        }
+    }
+
+    /// The keys that several base rows have matched, once for each row after the first; of a merge in one pass, whose
+    /// build side has each base row match.
+    pub fn keys_matched_again(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        match &self.source {
+            LogRecordSource::Index(build) => build.keys_matched_again(),
+            LogRecordSource::Spilled(_) => Box::new(std::iter::empty()),
         }
     }
 
@@ -175,7 +184,7 @@ impl MergeEngine {
     ) -> Result<Option<BatchOutcomes>> {
         let groups = match &mut self.source {
             LogRecordSource::Index(build) => {
-                if !build.has_unmatched_keys() {
+                if !build.may_match() {
                     return Ok(None);
                 }
                 let rows = base.keys.keys(base.rows, first)?;

@@ -1,5 +1,6 @@
 //! From the base file of a slice to the one that replaces it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,10 +25,12 @@ use mortice_merge::merge::engine::MergeCounts;
 use mortice_merge::spill::RowMemory;
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
-use mortice_table::read::SplitReader;
+use mortice_table::read::{SharedReport, SplitReader};
 use mortice_table::split::MergerHandle;
 
 /// Rewrites the base file of a slice with the records of a commit, merged by the table's rules.
+///
+/// A key that the file has several times is merged in each of its rows (`HoodieMergeHandle.write`).
 ///
 /// Base rows that stay keep their meta columns but the file name. This includes rows that win over a late record, as in Hudi. Rows that
 /// the merge replaces or makes, and new rows, have the commit's. Tables with change data capture get a change log beside the file
@@ -42,6 +45,8 @@ pub struct MergeHandle {
     options: BaseFileOptions,
     rules: MergeRules,
     appends: bool,
+    /// Keys that one row may have.
+    single: HashSet<String>,
     /// Of tables with change data capture: what the change log has, and how large its blocks are.
     change_log: Option<(CdcMode, usize)>,
     base: SplitReader,
@@ -63,6 +68,21 @@ impl MergeHandle {
         target: MergeTarget,
         options: BaseFileOptions,
     ) -> Result<Self> {
+        target.check_without_logs()?;
+        Self::of_slice(store, table, schema, target, options)
+    }
+
+    /// The same, of a slice that may have log files: they are merged into the new file before the records are.
+    ///
+    /// # Errors
+    /// As for [`Self::new`], but for log files.
+    pub fn of_slice(
+        store: Arc<dyn FileStore>,
+        table: &OpenTable,
+        schema: &Schema,
+        target: MergeTarget,
+        options: BaseFileOptions,
+    ) -> Result<Self> {
         let config = &table.config;
         target.replaced()?;
         if schema.field(meta_columns::RECORD_KEY).is_some() != config.populate_meta_fields {
@@ -78,13 +98,17 @@ impl MergeHandle {
             merger: None,
         };
         Ok(Self {
-            base: table.base_rows(&target.slice, schema)?,
+            base: match target.slice.log_files.is_empty() {
+                true => table.base_rows(&target.slice, schema)?,
+                false => table.merged_rows(&target.slice, schema, &SharedReport::default())?,
+            },
             records: IncomingRecords::new(SchemaRef::clone(&types), RowMemory::unlimited()),
             schema: schema.clone(),
             // The rows of a file group stay in one file.
             options: BaseFileOptions { max_file_bytes: u64::MAX, ..options },
             file: target.file(),
             appends: false,
+            single: HashSet::new(),
             change_log: config.cdc.map(|mode| (mode, BLOCK_BYTES)),
             started: Instant::now(),
             store,
@@ -113,6 +137,12 @@ impl MergeHandle {
     #[must_use]
     pub fn appending(self) -> Self {
         Self { appends: true, ..self }
+    }
+
+    /// Refuses records of these keys if the file has several rows of one: each would become the same row.
+    #[must_use]
+    pub fn of_single_rows<'k>(self, keys: impl IntoIterator<Item = &'k str>) -> Self {
+        Self { single: keys.into_iter().map(str::to_owned).collect(), ..self }
     }
 
     /// Limits the blocks of a change log, if one is written, to about so many bytes.
@@ -148,8 +178,8 @@ impl MergeHandle {
     /// Writes the new file, after its marker.
     ///
     /// # Errors
-    /// Those of reading the base file and of the store; `InvalidArgument` for rows that the schema does not take; `Unsupported`, by
-    /// name, for merge modes and payload classes that cannot be merged.
+    /// Those of reading the base file and of the store; `InvalidArgument` for rows that the schema does not take, and for several rows
+    /// of a key that [`Self::of_single_rows`] names; `Unsupported`, by name, for merge modes and payload classes that cannot be merged.
     pub fn finish(self) -> Result<Vec<WriteStatus>> {
         let Self {
             store,
@@ -160,6 +190,7 @@ impl MergeHandle {
             options,
             rules,
             appends,
+            single,
             change_log,
             mut base,
             records,
@@ -179,6 +210,7 @@ impl MergeHandle {
             types: &types,
             base: &mut base,
             records: records.into_batches(),
+            single: &single,
             changes: changes.as_mut(),
         };
         let mut write = |rows: RecordBatch, written: &WrittenRows| new_file.write(rows, written);

@@ -1,5 +1,6 @@
 //! Base rows and records of a file group, merged by key, or one after the other.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array};
@@ -44,17 +45,19 @@ pub(super) struct MergeRows<'a> {
     pub(super) types: &'a SchemaRef,
     pub(super) base: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
     pub(super) records: Vec<Incoming>,
+    /// Keys that one base row may have.
+    pub(super) single: &'a HashSet<String>,
     /// The log of what changes, if there is one.
     pub(super) changes: Option<&'a mut ChangeLog>,
 }
 
 impl MergeRows<'_> {
-    /// Merges by key. Base rows keep their order; rows of new keys follow.
+    /// Merges by key, each base row of a key. Base rows keep their order; rows of new keys follow.
     ///
     /// # Errors
-    /// `Unsupported`, by name, for merge modes and payload classes that cannot be merged; those of `base` and `write`.
+    /// `InvalidArgument` for several base rows of a key that one may have; `Unsupported`, by name, for merge modes and payload classes that cannot be merged; those of `base` and `write`.
     pub(super) fn by_key(self, rules: &MergeRules, write: WriteRows<'_>) -> Result<MergeCounts> {
-        let Self { schema, types, base, records, mut changes } = self;
+        let Self { schema, types, base, records, single, mut changes } = self;
         if rules.merger.is_none() {
             rules.merge.check_written(rules.semantics)?;
         }
@@ -89,6 +92,7 @@ impl MergeRows<'_> {
                 }
             }
         }
+        check_single(&engine, single)?;
         while let Some(rows) = engine.inserts(INSERTS, &mut records)? {
             if let Some(log) = changes.as_deref_mut() {
                 log.add(&Changes::Inserted(&rows))?;
@@ -161,9 +165,25 @@ impl ChangedRows {
     }
 }
 
+/// Makes sure that at most one base row has each of these keys.
+fn check_single(engine: &MergeEngine, single: &HashSet<String>) -> Result<()> {
+    let mut again = engine.keys_matched_again().filter_map(|key| std::str::from_utf8(key).ok());
+    match again.find(|key| single.contains(*key)) {
+        None => Ok(()),
+        Some(key) => Err(several_rows(key)),
+    }
+}
+
+/// The error of an update of a key that several stored rows have.
+pub(crate) fn several_rows(key: &str) -> Error {
+    Error::invalid_argument(format!(
+        "the table has several rows of the key {key:?}: a write changes all rows of a key alike, so that an update of some columns would make them copies of one row; delete the key and insert the row that is to stay, or upsert it"
+    ))
+}
+
 /// The build side of the merge: the records, indexed by key. The ordinal of a batch is that of its source.
 fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[Incoming]) -> Result<BuildSide> {
-    let mut build = plan.build_side(KeyFilter::All, false);
+    let mut build = plan.build_side(KeyFilter::All, false).matching_every_row();
     for (index, records) in records.iter().enumerate() {
         let (kind, LogKeys { places, bytes }, KeyBatch { ordering, deleted }) = match records {
             Incoming::Rows(rows) => {

@@ -18,4 +18,5 @@ mod target;
 mod tests;
 
 pub use handle::MergeHandle;
+pub(crate) use merged_rows::several_rows;
 pub use target::MergeTarget;

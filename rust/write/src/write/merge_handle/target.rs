@@ -11,7 +11,7 @@ use mortice_table::file_group::{BaseFile, FileSlice};
 pub struct MergeTarget {
     /// The partition's path from the table; empty for a table without partitions.
     pub partition: String,
-    /// The latest slice of the file group: a base file without log files.
+    /// The latest slice of the file group. It has a base file, and no log files unless these are merged, too.
     pub slice: FileSlice,
     /// The instant of the commit.
     pub instant: RequestedTime,
@@ -20,6 +20,20 @@ pub struct MergeTarget {
 }
 
 impl MergeTarget {
+    /// Makes sure that the slice has no log files.
+    pub(super) fn check_without_logs(&self) -> Result<()> {
+        let Self { slice, .. } = self;
+        if slice.log_files.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "file group {} has {} log files: its base file cannot be rewritten without them",
+            slice.file_id,
+            slice.log_files.len()
+        );
+        Err(Error::internal(message).in_file(&self.replaced()?.path))
+    }
+
     /// The base file that is replaced.
     pub(super) fn replaced(&self) -> Result<&BaseFile> {
         let Self { slice, .. } = self;
@@ -27,14 +41,6 @@ impl MergeTarget {
         let base = base.ok_or_else(|| {
             Error::internal(format!("file group {} has no base file that could be rewritten", slice.file_id))
         })?;
-        if !slice.log_files.is_empty() {
-            let message = format!(
-                "file group {} has {} log files: its base file cannot be rewritten without them",
-                slice.file_id,
-                slice.log_files.len()
-            );
-            return Err(Error::internal(message).in_file(&base.path));
-        }
         if !base.name().ends_with(".parquet") {
             let message = "rewriting a base file that is not parquet; use a table whose base files are parquet";
             return Err(Error::unsupported(message).in_file(&base.path));

@@ -396,6 +396,54 @@ fn a_user_defined_merger_is_called_and_required() {
     assert_eq!(table.stored(), ["a 4 a+ @1 1:0", "b 5 b @ :1", "n 4 n @1 1:2"]);
 }
 
+/// A table whose base file has the key `a` three times, `b` twice and `c` once.
+fn with_repeated_keys() -> TestTable {
+    let mut table = TestTable::event_time();
+    table.create(&[row("a", 5, "1"), row("b", 5, "2"), row("a", 9, "3")]);
+    let (data, keys) = rows(&[row("b", 6, "4"), row("a", 5, "5"), row("c", 5, "6")]);
+    let mut handle = table.handle().unwrap().appending();
+    handle.add(&data, &keys, None).unwrap();
+    table.finish(handle);
+    table
+}
+
+/// Batches of base rows have two rows: those of a key are in one, and in several.
+#[test]
+fn each_row_of_a_key_is_merged() {
+    let mut table = with_repeated_keys();
+    let status = table.merge(&[row("a", 7, "new"), row("n", 1, "n")], &["b"]);
+    // One row of the key has a later ordering value.
+    assert_eq!(table.stored(), ["a 7 new @2 2:0", "a 9 3 @ :2", "a 7 new @2 2:2", "c 5 6 @1 1:5", "n 1 n @2 2:4"]);
+    assert_eq!(counts(&status), [5, 1, 2, 2]);
+}
+
+#[test]
+fn each_row_of_a_key_is_merged_field_by_field() {
+    let fill = ("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS");
+    let mut table = TestTable::new(9, &[("hoodie.record.merge.mode", "EVENT_TIME_ORDERING"), fill]);
+    table.create(&[row("a", 5, "1"), row("b", 5, "2"), row("a", 5, "3")]);
+    let status = table.merge(&[("a", 7, None, false)], &[]);
+    assert_eq!(table.stored(), ["a 7 1 @1 1:0", "b 5 2 @ :1", "a 7 3 @1 1:2"]);
+    assert_eq!(counts(&status), [3, 0, 2, 0]);
+}
+
+#[test]
+fn a_key_that_one_row_may_have_is_refused_if_several_have_it() {
+    for (single, is_refused) in [("a", true), ("b", true), ("c", false), ("n", false)] {
+        let table = with_repeated_keys();
+        let (data, keys) = rows(&[row("a", 7, "new"), row("b", 7, "new"), row("c", 7, "new"), row("n", 7, "new")]);
+        let mut handle = table.handle().unwrap().of_single_rows([single]);
+        handle.add(&data, &keys, None).unwrap();
+        match handle.finish() {
+            Ok(_) => assert!(!is_refused, "{single}"),
+            Err(error) => {
+                assert!(is_refused && error.kind() == ErrorKind::InvalidArgument, "{error}");
+                assert!(error.to_string().contains(&format!("several rows of the key {single:?}")), "{error}");
+            }
+        }
+    }
+}
+
 #[test]
 fn appended_rows_are_not_merged() {
     let mut table = TestTable::event_time();
