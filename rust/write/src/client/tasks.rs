@@ -11,6 +11,7 @@ use arrow_schema::{Field, Schema};
 use arrow_select::nullif::nullif;
 
 use crate::assign::{GroupTask, TaskKind};
+use crate::index::has_repeated_key;
 use crate::row_set::{RowMark, RowMarks, WriteRows, select_strings};
 use crate::rows::WriteSchema;
 use crate::rows::columns_of;
@@ -26,8 +27,9 @@ use mortice_formats::log::writer::{DeleteColumns, PartitionPath};
 use mortice_merge::config::{MergeMode, TableType, WriteOptions};
 use mortice_merge::keys::FieldPath;
 use mortice_storage::{FileStore, check_cancelled, parallel};
+use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::WriteOperation;
+use mortice_table::timeline::{CompactionOperation, WriteOperation};
 
 const KEY: &str = "record_key";
 /// Rows that are handed over at a time. Between them a write can be interrupted.
@@ -105,6 +107,7 @@ impl TaskRunner<'_> {
     pub(super) fn run_one(&self, task: &GroupTask, token: WriteToken) -> Result<Vec<WriteStatus>> {
         check_cancelled()?;
         match &task.kind {
+            TaskKind::Append { slice, .. } if self.is_repeated(task, slice)? => self.rewrite(task, slice, token),
             TaskKind::Append { slice, naming } => {
                 let base_instant =
                     slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.options.writes_positions);
@@ -113,21 +116,58 @@ impl TaskRunner<'_> {
             }
             TaskKind::Create { file_id_prefix } => self.create(task, file_id_prefix, token),
             TaskKind::Merge { slice } => {
-                let target = MergeTarget {
-                    partition: task.partition.clone(),
-                    slice: slice.clone(),
-                    instant: self.instant.clone(),
-                    token,
-                };
-                let store = Arc::clone(self.store);
+                let (store, target) = (Arc::clone(self.store), self.merge_target(task, slice, token));
                 let handle =
                     MergeHandle::new(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
-                let handle = handle
-                    .with_memory(self.rows.batches.memory().clone())
-                    .with_change_blocks(self.options.append.max_block_bytes);
-                self.merge(handle, task)
+                self.merge(handle, &task.rows)
             }
         }
+    }
+
+    fn merge_target(&self, task: &GroupTask, slice: &FileSlice, token: WriteToken) -> MergeTarget {
+        let (partition, instant) = (task.partition.clone(), self.instant.clone());
+        MergeTarget { partition, slice: slice.clone(), instant, token }
+    }
+
+    /// Whether the base file has a key several times that the rows of a task delete or change: a log would change one of its rows where
+    /// records are merged by key. If the index does not know positions, keys are read only of what is to reach all rows: deletes, and
+    /// updates that a merge has made of one row.
+    fn is_repeated(&self, task: &GroupTask, slice: &FileSlice) -> Result<bool> {
+        if slice.base_file.is_none() {
+            return Ok(false);
+        }
+        if !task.positions.is_empty() {
+            return self.are_copies(task).map(|copies| copies.contains(&true));
+        }
+        let marks = self.rows.marks.select(&task.rows)?;
+        let rows: Vec<u32> = marked_rows(&task.rows, &marks, |mark| !matches!(mark, RowMark::Upsert | RowMark::Insert));
+        if rows.is_empty() {
+            return Ok(false);
+        }
+        let keys = self.keys(&rows)?;
+        has_repeated_key(self.table, slice, &keys.iter().flatten().collect())
+    }
+
+    /// Which rows of a task are the same as the one before, at another position.
+    fn are_copies(&self, task: &GroupTask) -> Result<Vec<bool>> {
+        let keys = self.keys(&task.rows)?;
+        let positions = |row: usize| task.positions.get(row).copied().flatten();
+        let is_copy = |row: usize| {
+            let Some(before) = row.checked_sub(1) else { return false };
+            let differ = positions(before).zip(positions(row)).is_some_and(|(one, other)| one != other);
+            differ && keys.value(before) == keys.value(row)
+        };
+        Ok((0..keys.len()).map(is_copy).collect())
+    }
+
+    /// Rewrites the base file of a slice, with its logs and the rows of a task.
+    fn rewrite(&self, task: &GroupTask, slice: &FileSlice, token: WriteToken) -> Result<Vec<WriteStatus>> {
+        check_rewritable(self.table, slice)?;
+        let (store, target) = (Arc::clone(self.store), self.merge_target(task, slice, token));
+        let handle = MergeHandle::of_slice(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
+        let copies = self.are_copies(task)?;
+        let rows: Vec<u32> = task.rows.iter().zip(copies).filter(|(_, copy)| !copy).map(|(row, _)| *row).collect();
+        self.merge(handle, &rows)
     }
 
     fn log_target(&self, task: &GroupTask, file_id: &str, naming: &LogNaming, token: WriteToken) -> LogTarget {
@@ -188,18 +228,22 @@ impl TaskRunner<'_> {
         })
     }
 
-    fn merge(&self, handle: MergeHandle, task: &GroupTask) -> Result<Vec<WriteStatus>> {
+    fn merge(&self, handle: MergeHandle, rows: &[u32]) -> Result<Vec<WriteStatus>> {
+        let handle = handle
+            .with_memory(self.rows.batches.memory().clone())
+            .with_change_blocks(self.options.append.max_block_bytes);
         if self.options.appends_duplicates {
             let mut handle = handle.appending();
-            self.add_rows(&mut handle, &self.rows_without_deletes(&task.rows)?)?;
+            self.add_rows(&mut handle, &self.rows_without_deletes(rows)?)?;
             return handle.finish();
         }
-        let mut handle = handle;
         // Rows that are marked as deletes are merged by their ordering values.
-        let marks = self.rows.marks.select(&task.rows)?;
+        let marks = self.rows.marks.select(rows)?;
         let is_unconditional = |mark| mark == RowMark::UnconditionalDelete;
-        let deletes: Vec<u32> = marked_rows(&task.rows, &marks, is_unconditional);
-        let rows: Vec<u32> = marked_rows(&task.rows, &marks, |mark| !is_unconditional(mark));
+        let updates: Vec<u32> = marked_rows(rows, &marks, |mark| mark == RowMark::Update);
+        let deletes: Vec<u32> = marked_rows(rows, &marks, is_unconditional);
+        let rows: Vec<u32> = marked_rows(rows, &marks, |mark| !is_unconditional(mark));
+        let mut handle = handle.of_single_rows(self.keys(&updates)?.iter().flatten());
         self.add_rows(&mut handle, &rows)?;
         if !deletes.is_empty() {
             handle.add_deletes(&self.keys(&deletes)?)?;
@@ -301,7 +345,7 @@ impl TaskRunner<'_> {
         let kept = self.logged_deletes(task, &marks)?;
         let kind = |(row, mark): (&u32, RowMark)| match mark {
             RowMark::Update if self.options.partial.is_some() => LogKind::Columns,
-            RowMark::Upsert | RowMark::Update | RowMark::Insert => LogKind::Row,
+            RowMark::Upsert | RowMark::Update | RowMark::UpdateAll | RowMark::Insert => LogKind::Row,
             RowMark::Delete | RowMark::UnconditionalDelete if kept.contains(row) => LogKind::Row,
             RowMark::Delete | RowMark::UnconditionalDelete => LogKind::Delete,
         };
@@ -337,6 +381,23 @@ impl TaskRunner<'_> {
             .map_err(|error| Error::internal("keys to delete").caused_by(error))?;
         Ok((batch, ordering))
     }
+}
+
+/// Refuses to rewrite a slice that a pending compaction or log compaction is to rewrite.
+fn check_rewritable(table: &OpenTable, slice: &FileSlice) -> Result<()> {
+    let pending = table.timeline.pending_compactions()?.into_iter().chain(table.timeline.pending_log_compactions()?);
+    for plan in pending {
+        let is_planned = |one: &CompactionOperation| one.partition == slice.partition && one.file_id == slice.file_id;
+        if plan.operations.iter().any(is_planned) {
+            return Err(Error::unsupported(format!(
+                "a change of a key that file group {:?} has several times, while a compaction of it is pending: its base file has to be rewritten; execute the compaction (compact(schedule=False), log_compact(schedule=False)) or roll it back, then write again",
+                slice.file_id
+            ))
+            .at_instant(&plan.instant)
+            .in_file(&table.uri));
+        }
+    }
+    Ok(())
 }
 
 /// As what a log gets a row.

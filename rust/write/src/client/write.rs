@@ -14,7 +14,7 @@ use super::retries::ConflictRetries;
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::check_writable;
-use crate::index::{Index, IndexedRows, Tagged, choose_index, merge_moved_rows, present_keys};
+use crate::index::{Index, IndexedRows, Tagged, check_updates, choose_index, merge_moved_rows, present_keys};
 use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::row_set::WriteRows;
 use crate::rows::Preparation;
@@ -236,7 +236,11 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
     roll_back_updated_clustering(transaction, &mut tagged, options)?;
     let rows = IndexedRows { rows, tagged };
     let IndexedRows { rows, tagged } = match operation {
-        WriteOperation::Upsert => merge_moved_rows(&table, index.as_ref(), rows, options)?,
+        WriteOperation::Upsert => {
+            let rows = merge_moved_rows(&table, index.as_ref(), rows, options)?;
+            check_updates(&table, index.as_ref(), &rows)?;
+            rows
+        }
         _ => rows,
     };
     let assign_options = AssignOptions::from_options(index.as_ref(), options)?;

@@ -36,17 +36,18 @@ pub(super) struct MergedRow {
 }
 
 impl MergedRows {
-    /// Merges the chosen rows that have a stored row.
+    /// Merges the chosen rows that have a stored row in a round.
     pub(super) fn merge(
         table: &OpenTable,
         rows: &IndexedRows,
         chosen: &[bool],
-        stored: &StoredRows,
+        (stored, round): (&StoredRows, usize),
         options: &WriteOptions,
     ) -> Result<Self> {
-        let older = marked_all(stored.rows(), &stored.keys(), false)?;
+        let (stored_rows, stored_keys) = stored.of_round(round)?;
+        let older = marked_all(&stored_rows, &stored_keys, false)?;
         let is_merged = |row: &usize| {
-            chosen.get(*row) == Some(&true) && stored.row_of(rows.rows.keys.record_keys.value(*row)).is_some()
+            chosen.get(*row) == Some(&true) && stored.row_of(round, rows.rows.keys.record_keys.value(*row)).is_some()
         };
         let merged: Vec<usize> = (0..chosen.len()).filter(is_merged).collect();
         let keys: Vec<&str> = merged.iter().map(|row| rows.rows.keys.record_keys.value(*row)).collect();

@@ -23,6 +23,7 @@
 //! | `bucket_hash` | the bucket of a key, and ids of new file groups |
 //! | `present_keys` | which rows' keys are in the table |
 //! | `new_rows` | rows that are to be new, and whose keys are in the table |
+//! | `repeated_rows` | keys that several stored rows have |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `spread`, `task_look_up` | these steps for rows that are spread over processes, and which of them an index takes |
@@ -45,6 +46,7 @@ mod new_rows;
 mod options;
 mod present_keys;
 mod record_level;
+mod repeated_rows;
 mod simple;
 mod spread;
 mod stored_keys;
@@ -65,6 +67,7 @@ pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use new_rows::refuse_located_inserts;
 pub use options::{BucketOptions, IndexType};
 pub use present_keys::present_keys;
+pub use repeated_rows::{check_updates, has_repeated_key};
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 pub use stored_keys::WrittenRows;
 pub use stored_rows::read_stored_rows;

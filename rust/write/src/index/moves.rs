@@ -9,12 +9,15 @@
 //! | of another partition | the merged row, as new; and a delete where the stored row is |
 //! | the same, if rows stay in their partitions | the merged row, where the stored row is |
 //!
+//! A key that is in several file groups is merged with the row of each. If one of the merged rows stays where it is, those that would
+//! move are deleted; otherwise the first moves: a key is in one partition only.
+//!
 //! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys' file groups as they
 //! are, as do rows whose partition is their key's if the index has each key once.
 //!
 //! A row that is to be new (`RowMark::Insert`) is never merged: a stored row of its key is an error, under each index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -24,9 +27,10 @@ use super::index::Index;
 use super::indexed_rows::IndexedRows;
 use super::merged_rows::MergedRows;
 use super::new_rows::{located_inserts, refuse_present_inserts, refuse_stored_inserts, stored_key};
-use super::stored_rows::StoredRows;
+use super::stored_rows::{StoredRow, StoredRows};
 use super::tagged::{FurtherLocation, Tagged};
 use crate::row_set::{RowMark, WriteRows};
+use crate::write::several_rows;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::config::{MergeMode, TableType, WriteOptions};
@@ -35,8 +39,11 @@ use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
 
 /// What becomes of one row: the row of one of the sources, its key, and where it goes.
+#[derive(Clone, Copy)]
 struct Outcome<'a> {
     source: (usize, usize),
+    /// The row that is merged, if it is.
+    incoming: Option<u32>,
     key: &'a str,
     partition: &'a str,
     location: Option<u32>,
@@ -44,10 +51,10 @@ struct Outcome<'a> {
     mark: RowMark,
 }
 
-/// The sources of rows that are written.
+/// The sources of rows that are written: from [`MERGED`] on, those of each round of stored rows.
 const INCOMING: usize = 0;
-const MERGED: usize = 1;
-const STORED: usize = 2;
+const STORED: usize = 1;
+const MERGED: usize = 2;
 
 /// Merges rows with the stored rows of their keys, where Hudi does so while it tags them. Rows of other indexes stay as they are. Rows that
 /// are to be new are refused if their keys are stored.
@@ -110,20 +117,26 @@ fn merged_with(
     options: &WriteOptions,
 ) -> Result<IndexedRows> {
     refuse_found_inserts(&rows, looked_up, stored).map_err(|error| error.in_file(&table.uri))?;
-    let merged = MergedRows::merge(table, &rows, looked_up, stored, options)?;
+    // Without stored rows the columns of the sources are still those of a merge.
+    let merge = |round| MergedRows::merge(table, &rows, looked_up, (stored, round), options);
+    let merged = (0..stored.rounds().max(1)).map(merge).collect::<Result<Vec<_>>>()?;
     let mut outcomes = Vec::with_capacity(rows.rows.len());
     let mut new_row_of = Vec::with_capacity(looked_up.len());
+    let positions = Positions::new(&rows.tagged);
+    let merge =
+        StoredMerge { rows: &rows, stored, merged: &merged, positions: &positions, moves: index.updates_partition() };
     for (row, (is_looked_up, mark)) in looked_up.iter().zip(rows.rows.marks.iter()).enumerate() {
-        new_row_of
-            .push(u32::try_from(outcomes.len()).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))?);
+        new_row_of.push(numbered(outcomes.len())?);
         if *is_looked_up {
-            merged_outcome(&rows, (row, mark), (stored, &merged), index, &mut outcomes)?;
+            merge.add_outcomes(row, mark, &mut outcomes)?;
         } else {
             outcomes.push(plain_outcome(&rows, row, mark)?);
         }
     }
-    let further = further_of(&rows.tagged.further, looked_up, &new_row_of)?;
-    collect(&rows, &outcomes, &[&rows.rows.batches, merged.rows(), stored.rows()], further)
+    let mut further = further_of(&rows.tagged.further, looked_up, &new_row_of)?;
+    positions.add_to(&mut outcomes, &mut further)?;
+    let sources = [&rows.rows.batches, stored.rows()].into_iter().chain(merged.iter().map(MergedRows::rows));
+    collect(&rows, &outcomes, &sources.collect::<Vec<_>>(), further)
 }
 
 /// Refuses rows that are to be new and have a stored row, of rows with a global index.
@@ -132,14 +145,59 @@ fn refuse_found_inserts(rows: &IndexedRows, looked_up: &[bool], stored: &StoredR
         if !is_looked_up || mark != RowMark::Insert {
             continue;
         }
-        if let Some(found) = stored.row_of(rows.rows.keys.record_keys.value(row)) {
+        if let Some(found) = stored.row_of(0, rows.rows.keys.record_keys.value(row)) {
             return Err(stored_key(rows, row, Some(&rows.tagged.group(found.group)?.partition)));
         }
     }
     Ok(())
 }
 
-/// The further locations of rows that are not merged, by their new numbers: a merged row goes to its own place only.
+fn numbered(row: usize) -> Result<u32> {
+    u32::try_from(row).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))
+}
+
+/// The rows of base files that have a key several times in one file group: a merged row changes each of them.
+struct Positions {
+    /// By row and file group, if there are several.
+    several: BTreeMap<(u32, u32), BTreeSet<u64>>,
+}
+
+impl Positions {
+    fn new(tagged: &Tagged) -> Self {
+        let mut several: BTreeMap<(u32, u32), BTreeSet<u64>> = BTreeMap::new();
+        for further in &tagged.further {
+            several.entry((further.row, further.group)).or_default().extend(further.position);
+        }
+        for ((row, group), positions) in &mut several {
+            if tagged.locations.get(at(*row)) == Some(&Some(*group)) {
+                positions.extend(tagged.positions.get(at(*row)).copied().flatten());
+            }
+        }
+        several.retain(|_, positions| positions.len() > 1);
+        Self { several }
+    }
+
+    fn are_several(&self, outcome: &Outcome<'_>, group: u32) -> bool {
+        outcome.incoming.is_some_and(|row| self.several.contains_key(&(row, group)))
+    }
+
+    /// Gives merged rows the positions of their file group, the first as their own.
+    fn add_to(&self, outcomes: &mut [Outcome<'_>], further: &mut Vec<FurtherLocation>) -> Result<()> {
+        if self.several.is_empty() {
+            return Ok(());
+        }
+        for (number, outcome) in outcomes.iter_mut().enumerate().filter(|(_, outcome)| outcome.position.is_none()) {
+            let Some((incoming, group)) = outcome.incoming.zip(outcome.location) else { continue };
+            let mut positions = self.several.get(&(incoming, group)).into_iter().flatten().copied();
+            outcome.position = positions.next();
+            let row = numbered(number)?;
+            further.extend(positions.map(|position| FurtherLocation { row, group, position: Some(position) }));
+        }
+        Ok(())
+    }
+}
+
+/// The further locations of rows that are not merged, by their new numbers: a merged row goes to its own places only.
 fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32]) -> Result<Vec<FurtherLocation>> {
     let mut kept = Vec::new();
     for one in further {
@@ -167,7 +225,9 @@ pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -
     let merges = index.updates_partition() || (!by_commit_time && is_merge_on_read);
     let may_be_stale = index.may_be_stale(table)?;
     // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
-    let further = rows.tagged.further.iter().filter(|_| may_be_stale).map(|further| further.row);
+    // A key of several partitions is to be in one.
+    let is_doubtful = may_be_stale || index.updates_partition();
+    let further = rows.tagged.further.iter().filter(|_| is_doubtful).map(|further| further.row);
     let in_doubt: BTreeSet<u32> = further.collect();
     let is_merged = |(row, mark): (u32, RowMark)| {
         let Some(location) = rows.tagged.location(at(row)) else { return false };
@@ -189,6 +249,7 @@ fn plain_outcome(rows: &IndexedRows, row: usize, mark: RowMark) -> Result<Outcom
     let partition = group.map(|group| group.partition.as_str());
     Ok(Outcome {
         source: (INCOMING, row),
+        incoming: None,
         key: rows.rows.keys.record_keys.value(row),
         partition: partition.unwrap_or_else(|| rows.rows.keys.partitions.value(row)),
         location,
@@ -197,51 +258,82 @@ fn plain_outcome(rows: &IndexedRows, row: usize, mark: RowMark) -> Result<Outcom
     })
 }
 
-fn merged_outcome<'a>(
+/// Rows that are merged with the stored rows of their keys.
+struct StoredMerge<'a> {
     rows: &'a IndexedRows,
-    (row, mark): (usize, RowMark),
-    (stored, merged): (&'a StoredRows, &'a MergedRows),
-    index: &dyn Index,
-    outcomes: &mut Vec<Outcome<'a>>,
-) -> Result<()> {
-    let key = rows.rows.keys.record_keys.value(row);
-    let incoming = Outcome {
-        source: (INCOMING, row),
-        key,
-        partition: rows.rows.keys.partitions.value(row),
-        location: None,
-        position: None,
-        mark: if mark == RowMark::Update { RowMark::Upsert } else { mark },
-    };
-    let Some(found) = stored.row_of(key) else {
-        outcomes.push(incoming);
-        return Ok(());
-    };
-    let there = rows.tagged.group(found.group)?;
-    let partition = there.partition.as_str();
-    let location = Some(found.group);
-    let result = merged.row_of(key).filter(|_| mark != RowMark::UnconditionalDelete);
-    let Some(result) = result else {
-        let mark = if mark == RowMark::UnconditionalDelete { mark } else { RowMark::Delete };
-        outcomes.push(Outcome { partition, location, mark, ..incoming });
-        return Ok(());
-    };
-    let new_partition = if result.is_stored { partition } else { merged.partition(result.row) };
-    let written = Outcome { source: (MERGED, result.row), mark: RowMark::Upsert, ..incoming };
-    if new_partition == partition || !index.updates_partition() {
-        outcomes.push(Outcome { partition, location, ..written });
-        return Ok(());
+    stored: &'a StoredRows,
+    /// The merged rows of each round of stored ones.
+    merged: &'a [MergedRows],
+    positions: &'a Positions,
+    /// Whether rows move to other partitions.
+    moves: bool,
+}
+
+impl<'a> StoredMerge<'a> {
+    fn add_outcomes(&self, row: usize, mark: RowMark, outcomes: &mut Vec<Outcome<'a>>) -> Result<()> {
+        let key = self.rows.rows.keys.record_keys.value(row);
+        let incoming = Outcome {
+            source: (INCOMING, row),
+            incoming: Some(numbered(row)?),
+            key,
+            partition: self.rows.rows.keys.partitions.value(row),
+            location: None,
+            position: None,
+            mark: if mark.is_delete() { mark } else { RowMark::Upsert },
+        };
+        let rounds = 0..self.stored.rounds();
+        let found: Vec<StoredRow> = rounds.map_while(|round| self.stored.row_of(round, key)).collect();
+        if mark == RowMark::Update && self.stored.are_several(key) {
+            return Err(several_rows(key));
+        }
+        if found.is_empty() {
+            outcomes.push(incoming);
+            return Ok(());
+        }
+        let (mut moved, mut stays) = (Vec::new(), false);
+        for (round, found) in found.into_iter().enumerate() {
+            let written = self.written((round, found), &incoming, mark)?;
+            let group = self.rows.tagged.group(found.group)?;
+            stays |= written.location.is_some() && !written.mark.is_delete();
+            if written.location.is_none() {
+                let source = (STORED, found.row);
+                let (partition, location) = (group.partition.as_str(), Some(found.group));
+                let mark = RowMark::UnconditionalDelete;
+                outcomes.push(Outcome { source, partition, location, mark, ..incoming });
+                moved.push(written);
+            } else {
+                outcomes.push(written);
+            }
+        }
+        outcomes.extend(moved.into_iter().next().filter(|_| !stays));
+        Ok(())
     }
-    outcomes.push(Outcome { partition: new_partition, ..written });
-    outcomes.push(Outcome {
-        source: (STORED, found.row),
-        key,
-        partition,
-        location,
-        position: None,
-        mark: RowMark::UnconditionalDelete,
-    });
-    Ok(())
+
+    /// What is written in place of one stored row: with the row's location, unless it moves.
+    fn written(
+        &self,
+        (round, found): (usize, StoredRow),
+        incoming: &Outcome<'a>,
+        mark: RowMark,
+    ) -> Result<Outcome<'a>> {
+        let there = self.rows.tagged.group(found.group)?;
+        let partition = there.partition.as_str();
+        let location = Some(found.group);
+        let merged = self.merged.get(round).ok_or_else(|| Error::internal("stored rows that were not merged"))?;
+        let result = merged.row_of(incoming.key).filter(|_| mark != RowMark::UnconditionalDelete);
+        let Some(result) = result else {
+            let mark = if mark == RowMark::UnconditionalDelete { mark } else { RowMark::Delete };
+            return Ok(Outcome { partition, location, mark, ..*incoming });
+        };
+        let new_partition = if result.is_stored { partition } else { merged.partition(result.row) };
+        let written = Outcome { source: (MERGED + round, result.row), mark: RowMark::Upsert, ..*incoming };
+        if new_partition == partition || !self.moves {
+            // The file group merges the row with each of its rows.
+            let is_several = self.positions.are_several(incoming, found.group);
+            return Ok(Outcome { partition, location, ..if is_several { *incoming } else { written } });
+        }
+        Ok(Outcome { partition: new_partition, ..written })
+    }
 }
 
 /// Puts the rows together.

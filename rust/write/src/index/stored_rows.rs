@@ -1,6 +1,6 @@
 //! The merged rows of some keys as they are stored, by file group.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt64Array, new_null_array};
@@ -10,7 +10,7 @@ use arrow_select::take::take_record_batch;
 use super::indexed_rows::{ByKey, IndexedRows, strings};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_base::row_number::at;
+use mortice_base::row_number::{at, number_of};
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_table::file_group::FileSlice;
@@ -19,10 +19,13 @@ use mortice_table::plan::{OpenTable, QueryOptions};
 /// More keys than these are not looked up by a filter.
 const MOST_LOOK_UPS: usize = 100_000;
 
-/// Stored rows, with the columns of the input.
+/// Stored rows, with the columns of the input. A key has several of them if it is in several file groups.
 pub(super) struct StoredRows {
     rows: RowBatches,
-    by_key: ByKey<StoredRow>,
+    /// The first row of each key, then the second of those that have one, and so on.
+    rounds: Vec<ByKey<StoredRow>>,
+    /// Keys of which a file group has several rows.
+    several: HashSet<String>,
 }
 
 /// One of them.
@@ -34,7 +37,8 @@ pub(super) struct StoredRow {
 }
 
 impl StoredRows {
-    /// Reads the rows of the keys of the chosen rows from the file groups that have them. Of several rows of a key the first counts.
+    /// Reads the rows of the keys of the chosen rows from the file groups that have them. Of several rows of a key in one file group
+    /// the first counts.
     pub(super) fn read(table: &OpenTable, rows: &IndexedRows, chosen: &[bool]) -> Result<Self> {
         let collector = Collector::new(rows, chosen);
         let slices = rows.tagged.view.slices.iter();
@@ -56,16 +60,35 @@ impl StoredRows {
         &self.rows
     }
 
-    /// The stored row of a key.
-    pub(super) fn row_of(&self, key: &str) -> Option<StoredRow> {
-        self.by_key.get(key).copied()
+    /// How many rows a key has at most.
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds.len()
     }
 
-    /// The keys that have a stored row, in the order of the rows.
-    pub(super) fn keys(&self) -> Vec<&str> {
-        let mut keys: Vec<(usize, &str)> = self.by_key.iter().map(|(key, found)| (found.row, key.as_str())).collect();
+    /// Whether a key has several rows.
+    pub(super) fn are_several(&self, key: &str) -> bool {
+        self.several.contains(key) || self.row_of(1, key).is_some()
+    }
+
+    /// The stored row of a key in a round: the first is numbered 0.
+    pub(super) fn row_of(&self, round: usize, key: &str) -> Option<StoredRow> {
+        self.rounds.get(round)?.get(key).copied()
+    }
+
+    /// The rows of a round, of which no two have the same key, and their keys.
+    ///
+    /// # Errors
+    /// `Internal` for rows that are not there.
+    pub(super) fn of_round(&self, round: usize) -> Result<(RowBatches, Vec<&str>)> {
+        let rows = self.rounds.get(round).into_iter().flatten();
+        let mut keys: Vec<(usize, &str)> = rows.map(|(key, found)| (found.row, key.as_str())).collect();
         keys.sort_unstable();
-        keys.into_iter().map(|(_, key)| key).collect()
+        let (numbers, keys): (Vec<usize>, Vec<&str>) = keys.into_iter().unzip();
+        if self.rounds.len() <= 1 {
+            return Ok((self.rows.clone(), keys));
+        }
+        let numbers = numbers.into_iter().map(number_of).collect::<Result<Vec<u32>>>()?;
+        Ok((self.rows.select(&numbers)?, keys))
     }
 }
 
@@ -116,7 +139,8 @@ struct Collector<'r> {
     groups: HashMap<(&'r str, &'r str), u32>,
     schema: SchemaRef,
     kept: RowBatchesBuilder,
-    by_key: ByKey<StoredRow>,
+    rounds: Vec<ByKey<StoredRow>>,
+    several: HashSet<String>,
     count: usize,
 }
 
@@ -127,7 +151,7 @@ impl<'r> Collector<'r> {
         let keys = keys.filter(|(row, _)| is_chosen(*row)).filter_map(|(_, key)| key).collect();
         let (groups, schema) = (groups_of(rows, &is_chosen), rows.rows.batches.schema());
         let kept = RowBatchesBuilder::new(nullable(&schema), rows.rows.batches.memory().clone());
-        Self { keys, groups, schema, kept, by_key: ByKey::default(), count: 0 }
+        Self { keys, groups, schema, kept, rounds: Vec::new(), several: HashSet::new(), count: 0 }
     }
 
     fn is_wanted(&self, slice: &FileSlice) -> bool {
@@ -138,7 +162,7 @@ impl<'r> Collector<'r> {
         for batch in batches {
             self.add(&batch?)?;
         }
-        Ok(StoredRows { rows: self.kept.finish(), by_key: self.by_key })
+        Ok(StoredRows { rows: self.kept.finish(), rounds: self.rounds, several: self.several })
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -148,9 +172,7 @@ impl<'r> Collector<'r> {
                 .map(|name| strings(batch, name));
         let (keys, partitions, files) = (keys?, partitions?, files?);
         for (at, ((key, partition), file)) in (0_u64..).zip(keys.iter().zip(&partitions).zip(&files)) {
-            // Rows of other keys, and further rows of a key: one of them is merged.
-            let is_wanted = |key: &&str| self.keys.contains(key) && !self.by_key.contains_key(*key);
-            let Some(key) = key.filter(is_wanted) else { continue };
+            let Some(key) = key.filter(|key| self.keys.contains(key)) else { continue };
             let (Some(partition), Some(file)) = (partition, file) else {
                 return Err(Error::invalid_table(format!("the row of key {key:?} does not say in which file it is")));
             };
@@ -161,11 +183,32 @@ impl<'r> Collector<'r> {
                     "the row of key {key:?} says that it is in file {file:?} of partition {partition:?}, and is not"
                 ))
             })?;
-            self.by_key.insert(key.to_owned(), StoredRow { row: self.count + places.len(), group: *group });
-            places.push(at);
+            let row = StoredRow { row: self.count + places.len(), group: *group };
+            if self.keeps(key, row) {
+                places.push(at);
+            }
         }
         self.count += places.len();
         self.kept.push(in_columns(&take(batch, places)?, &self.schema)?)
+    }
+
+    /// Adds a row of a key. Of several rows in one file group one is merged: the file group changes all of them.
+    fn keeps(&mut self, key: &str, row: StoredRow) -> bool {
+        for round in &mut self.rounds {
+            match round.get(key) {
+                Some(known) if known.group == row.group => {
+                    self.several.insert(key.to_owned());
+                    return false;
+                }
+                Some(_) => {}
+                None => {
+                    round.insert(key.to_owned(), row);
+                    return true;
+                }
+            }
+        }
+        self.rounds.push(std::iter::once((key.to_owned(), row)).collect());
+        true
     }
 }
 
@@ -192,7 +235,7 @@ fn columns_of(table: &OpenTable, schema: &Schema) -> Result<Vec<String>> {
     Ok(meta.into_iter().chain(known).map(str::to_owned).collect())
 }
 
-fn filter_of(keys: &BTreeSet<&str>) -> Result<Filter> {
+pub(super) fn filter_of(keys: &BTreeSet<&str>) -> Result<Filter> {
     if keys.len() > MOST_LOOK_UPS {
         return Ok(Filter::default());
     }
@@ -282,7 +325,7 @@ mod tests {
     }
 
     fn found(rows: &StoredRows, key: &str) -> Option<(i64, u32)> {
-        let StoredRow { row, group } = rows.row_of(key)?;
+        let StoredRow { row, group } = rows.row_of(0, key)?;
         let numbers = rows.rows().to_batch().unwrap();
         assert!(numbers.column_by_name("id").unwrap().is_null(row), "the table does not have the column yet");
         Some((numbers.column_by_name("n").unwrap().as_primitive::<Int64Type>().value(row), group))
@@ -304,7 +347,9 @@ mod tests {
             ["a", "b", "c", "other"].map(|key| found(&all, key)),
             [Some((3, 0)), Some((2, 1)), Some((5, 2)), None]
         );
-        assert_eq!(all.keys(), ["b", "a", "c"], "in the order of the rows");
+        assert_eq!(all.of_round(0).unwrap().1, ["b", "a", "c"], "in the order of the rows");
+        assert_eq!(all.rounds(), 1, "a file group changes all of its rows of a key");
+        assert_eq!(["a", "b", "c", "other"].map(|key| all.are_several(key)), [true, false, false, false]);
         let some = collected(&rows, &[true, false, true], &batches).unwrap();
         assert_eq!(["a", "b", "c"].map(|key| found(&some, key)), [Some((3, 0)), None, Some((5, 2))]);
     }
@@ -350,6 +395,22 @@ mod tests {
         assert_eq!(wanted, [true, false, true], "others are not read");
     }
 
+    #[test]
+    fn a_key_of_several_file_groups_has_a_row_of_each() {
+        let mut rows = rows(&[("a", Some(0)), ("b", Some(1))]);
+        rows.tagged.further = vec![FurtherLocation { row: 0, group: 2, position: None }];
+        let stored: [&[StoredValues<'_>]; 2] = [
+            &[("b", Some("p"), Some("f1"), 2), ("a", Some("p"), Some("f0"), 3), ("a", Some("p"), Some("f0"), 4)],
+            &[("a", Some("q"), Some("f0"), 5)],
+        ];
+        let all = collected(&rows, &[true; 2], &stored).unwrap();
+        assert_eq!((all.rounds(), all.rows().num_rows()), (2, 3));
+        assert_eq!(["a", "b"].map(|key| found(&all, key)), [Some((3, 0)), Some((2, 1))]);
+        assert_eq!((all.row_of(1, "a"), all.row_of(1, "b")), (Some(StoredRow { row: 2, group: 2 }), None));
+        let (batches, keys) = all.of_round(1).unwrap();
+        assert_eq!((batches.num_rows(), keys), (1, vec!["a"]));
+    }
+
     proptest! {
         /// Batches of any size, with rows of other keys between those that are looked up.
         #[test]
@@ -370,7 +431,8 @@ mod tests {
                 let expected = first.map(|first| (i64::try_from(first).unwrap(), 0));
                 prop_assert_eq!(found(&all, name), expected);
             }
-            prop_assert_eq!(all.keys().len(), all.rows().num_rows(), "rows that nobody needs are not kept");
+            let kept = all.of_round(0).unwrap().1.len();
+            prop_assert_eq!(kept, all.rows().num_rows(), "rows that nobody needs are not kept");
         }
     }
 

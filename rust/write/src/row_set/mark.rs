@@ -14,11 +14,14 @@ pub enum RowMark {
     UnconditionalDelete = 3,
     /// It is a new row: the write is refused if the index finds a stored row of its key.
     Insert = 4,
+    /// It changes all stored rows of its key alike: a merge has made it of several of them.
+    UpdateAll = 5,
 }
 
 impl RowMark {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Upsert, Self::Update, Self::Delete, Self::UnconditionalDelete, Self::Insert];
+    pub const ALL: [Self; 6] =
+        [Self::Upsert, Self::Update, Self::Delete, Self::UnconditionalDelete, Self::Insert, Self::UpdateAll];
 
     /// Whether the row deletes its key.
     #[must_use]
@@ -59,7 +62,7 @@ mod tests {
         for mark in RowMark::ALL {
             assert_eq!(RowMark::of_number(mark.number()), Some(mark));
         }
-        assert_eq!(RowMark::of_number(5), None);
+        assert_eq!(RowMark::of_number(6), None);
     }
 
     #[test]
@@ -71,6 +74,6 @@ mod tests {
         assert_eq!(marks(true, false), [RowMark::UnconditionalDelete; 2]);
         assert_eq!(marks(false, true), [RowMark::Delete; 2]);
         assert_eq!(marks(false, false), [RowMark::Update, RowMark::Upsert]);
-        assert_eq!(RowMark::ALL.map(RowMark::is_delete), [false, false, true, true, false]);
+        assert_eq!(RowMark::ALL.map(RowMark::is_delete), [false, false, true, true, false, false]);
     }
 }

@@ -135,7 +135,7 @@ mod tests {
         let kinds = [
             one.of_row(2).map(|_| ()),
             one.select(&[0, 5]).map(|_| ()),
-            RowMarks::of_array(&UInt8Array::from(vec![0, 5])).map(|_| ()),
+            RowMarks::of_array(&UInt8Array::from(vec![0, 6])).map(|_| ()),
             RowMarks::of_array(&UInt8Array::from(vec![Some(0), None])).map(|_| ()),
             RowMarks::of_flags(&vec![true].into(), &vec![true, false].into(), &vec![true].into()).map(|_| ()),
         ];

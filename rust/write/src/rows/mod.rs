@@ -17,6 +17,7 @@
 //! | `required` | nulls where the table requires a value |
 //! | `duplicates` | inserted rows whose keys are in the table |
 //! | `combine` | rows of one write that have the same key |
+//! | `repeated_changes` | rows of one key that a merge has made of several stored rows |
 //! | `new_keys` | rows of one write whose keys are new |
 //! | `prepare` | the rows of a write before any is written |
 //! | `partial_update` | updates of some of the columns |
@@ -37,6 +38,7 @@ mod prepare;
 mod read_rows;
 mod reader_pool;
 mod refused_rows;
+mod repeated_changes;
 mod required;
 mod row_sorter;
 mod row_source;

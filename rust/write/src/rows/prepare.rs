@@ -14,6 +14,7 @@ use super::duplicates::combines_by_default;
 use super::operations::check_inserts;
 use super::read_rows::{FullRows, KeysAlone, ReadMode, read_all};
 use super::refused_rows::{RefusedRows, ignores_failed};
+use super::repeated_changes::one_change_of_each_key;
 use super::row_source::RowSource;
 use super::schema::{DELETES_KEY, UPDATES_KEY};
 use crate::index::IncomingKeys;
@@ -133,7 +134,7 @@ impl Preparation<'_> {
     /// Combines rows that have the same key, if options and operation say so. `rows` are all rows of their keys, in order.
     ///
     /// # Errors
-    /// `Unsupported` for merge modes that this release does not have.
+    /// `InvalidArgument` for rows of a key that a merge has changed in different ways; `Unsupported` for merge modes that this release does not have.
     pub(crate) fn combined_if_wanted(&self, rows: WriteRows) -> Result<WriteRows> {
         if self.operation == WriteOperation::Delete {
             return match self.last_of_each(&rows.keys)? {
@@ -141,6 +142,10 @@ impl Preparation<'_> {
                 None => Ok(rows),
             };
         }
+        let rows = match self.operation {
+            WriteOperation::Upsert => one_change_of_each_key(rows, self.source.key_is_global)?,
+            _ => rows,
+        };
         if self.combines()? {
             return self.combined(rows);
         }

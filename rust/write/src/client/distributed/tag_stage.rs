@@ -19,7 +19,8 @@ use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{SlotTags, wanted_chunk};
 use crate::index::{
-    IndexedRows, Tagged, refuse_located_inserts, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys,
+    IndexedRows, Tagged, check_updates, refuse_located_inserts, rows_to_merge, tag_by_buckets, tag_by_record_index,
+    tag_by_stored_keys,
 };
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -110,13 +111,14 @@ pub(super) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> R
 /// Places a slot's rows, of which so many came, and hands them on.
 ///
 /// # Errors
-/// As for [`Placer::place`].
+/// As for [`check_updates`] and [`Placer::place`].
 pub(super) fn place(
     write: &OpenWrite,
     slot: u32,
     (rows, taken): (&IndexedRows, RowSum),
     output: &mut Output,
 ) -> Result<()> {
+    check_updates(&write.table, write.index.as_ref(), rows)?;
     let mut placer = Placer::new(write.index.buckets().cloned(), write.is_global());
     let batch = placer.place(rows)?;
     let bytes = row_bytes(&batch) as u64;

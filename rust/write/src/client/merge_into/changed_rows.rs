@@ -1,8 +1,9 @@
 //! Rows of a table that another module has changed: it reads them, evaluates expressions, and returns what to write.
 //!
 //! What is written is checked against what was read. A changed row stays in its place, unless the index of the write moves
-//! rows; its ordering value is not less than the stored one; no key is written twice. That an inserted key is new is
-//! found out by the index of the write.
+//! rows; its ordering value is not less than the stored one; no key is inserted twice. That an inserted key is new is
+//! found out by the index of the write. Several changes of one key are left to the write: they may be deletes, or the
+//! same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::rows::{WriteInput, read_input, row_memory};
 use crate::transaction::WriteResult;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
+use mortice_base::row_number::number_of;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_storage::check_cancelled;
@@ -124,7 +126,7 @@ struct ChangedRows<'a> {
 impl ChangedRows<'_> {
     fn check(&self, rows: &RowBatches) -> Result<()> {
         let by = self.plan.shadow_columns();
-        let (mut distinct, mut late, mut first_row) = (key_types()?, LateRows::default(), 0_u64);
+        let (mut late, mut first_row) = (LateRows::default(), 0_u64);
         let mut inserts = RowBatchesBuilder::new(rows.schema(), rows.memory().clone());
         for batch in rows.batches() {
             check_cancelled()?;
@@ -134,19 +136,27 @@ impl ChangedRows<'_> {
             self.check_places(batch, &keys, &is_stored)?;
             self.add_late(&mut late, batch, &updates)?;
             inserts.push_of(only(batch, &!&is_stored)?, batch)?;
-            let paths = if self.plan.shadows_by_path() { keys.partitions } else { empty_paths(batch.num_rows()) };
-            distinct.add(&[Arc::new(keys.record_keys) as ArrayRef, Arc::new(paths)])?;
             first_row = first_row.saturating_add(batch.num_rows() as u64);
-        }
-        if let Some(row) = distinct.repeated().and_then(|row| u32::try_from(row).ok()) {
-            return Err(repeated_key(&rows.take(&[row])?, &by, 0));
         }
         late.refuse(&self.plan.updated_ordering())?;
         let inserts = inserts.finish();
         if inserts.num_rows() == 0 {
             return Ok(());
         }
+        self.check_distinct(&inserts, &by)?;
         check_inserts(self.table, self.plan, &self.maker, &inserts)
+    }
+
+    /// Makes sure that no two inserted rows have the same key.
+    fn check_distinct(&self, inserts: &RowBatches, by: &[String]) -> Result<()> {
+        let RowKeys { record_keys, partitions } = self.plan.keys_of_all(&self.maker, inserts, by)?;
+        let paths = if self.plan.shadows_by_path() { partitions } else { empty_paths(inserts.num_rows()) };
+        let mut distinct = key_types()?;
+        distinct.add(&[Arc::new(record_keys) as ArrayRef, Arc::new(paths)])?;
+        match distinct.repeated().map(number_of).transpose()? {
+            None => Ok(()),
+            Some(row) => Err(repeated_key(&inserts.take(&[row])?, by, 0)),
+        }
     }
 
     /// Makes sure that rows are written to where they are stored.

@@ -1,5 +1,6 @@
 //! The rows that a merge writes, of all given rows.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
@@ -17,7 +18,6 @@ use super::selected_rows::deleted_rows;
 use super::shadowed::check_inserts;
 use super::stored_rows::{query_of_keys, read_rows};
 use mortice_base::error::{Error, Result};
-use mortice_base::names::meta_columns;
 use mortice_formats::filter::Filter;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
@@ -37,10 +37,10 @@ pub(super) struct RowMerge<'a> {
 struct MatchedRows {
     merged: Vec<RecordBatch>,
     late: LateRows,
-    /// The keys of the stored rows that are matched.
-    keys: DistinctKeys,
-    /// The numbers of the given rows that match them.
+    /// The numbers of the given rows that match stored ones.
     numbers: Vec<u32>,
+    /// Of these, those of rows that are updated.
+    updating: HashSet<u32>,
 }
 
 impl<'a> RowMerge<'a> {
@@ -61,7 +61,7 @@ impl<'a> RowMerge<'a> {
     pub(super) fn run(&self, given: &RowBatches) -> Result<Vec<RecordBatch>> {
         let plan = self.plan;
         let keys = plan.keys_of_all(&self.maker, given, &plan.on)?;
-        self.check_distinct(&keys, given)?;
+        let repeated = self.repeated_rows(&keys, given)?;
         let stored = self.stored(&keys, given)?;
         // A filter that does not fit is refused also if nothing matches.
         let none = |rows: &RowBatches| RecordBatch::new_empty(rows.schema());
@@ -70,17 +70,14 @@ impl<'a> RowMerge<'a> {
         let mut matched = MatchedRows {
             merged: Vec::new(),
             late: LateRows::default(),
-            keys: self.key_types(given)?,
             numbers: Vec::new(),
+            updating: HashSet::new(),
         };
         for (numbers, places) in matches.chunks() {
             check_cancelled()?;
             self.merge_matched(numbers, &given.take(numbers)?, &stored.take(places)?, &mut matched)?;
         }
-        // A bulk insert may have written a key several times.
-        if let Some(row) = matched.keys.repeated() {
-            return Err(self.repeated(given, matched.numbers.get(row))?);
-        }
+        self.check_repeated(&repeated, given, &matched)?;
         matched.late.refuse(&plan.updated_ordering())?;
         if plan.inserts {
             self.insert_others(given, &matched.numbers, &mut matched.merged)?;
@@ -111,22 +108,29 @@ impl<'a> RowMerge<'a> {
         keys.into_iter().map(Ok).chain(located).collect()
     }
 
-    fn check_distinct(&self, keys: &RowKeys, given: &RowBatches) -> Result<()> {
+    /// The given rows whose key several of them have.
+    fn repeated_rows(&self, keys: &RowKeys, given: &RowBatches) -> Result<Vec<u32>> {
         let (mut distinct, mut start) = (self.key_types(given)?, 0);
         for batch in given.batches() {
             let of_batch = [&keys.record_keys, &keys.partitions].map(|column| column.slice(start, batch.num_rows()));
             distinct.add(&self.key_columns(of_batch.map(|column| Arc::new(column) as ArrayRef), batch)?)?;
             start += batch.num_rows();
         }
-        match distinct.repeated() {
-            None => Ok(()),
-            Some(row) => Err(self.repeated(given, u32::try_from(row).ok().as_ref())?),
-        }
+        distinct.all_repeated()
     }
 
-    fn repeated(&self, given: &RowBatches, number: Option<&u32>) -> Result<Error> {
-        let number = number.ok_or_else(|| Error::internal("a key of a merge that no given row has"))?;
-        Ok(repeated_key(&given.take(&[*number])?, &self.plan.on, 0))
+    /// Makes sure that of several given rows of a key each deletes what it matches: which of them updates a row, or is inserted,
+    /// is not known otherwise. Several stored rows of a key are left to the write.
+    fn check_repeated(&self, repeated: &[u32], given: &RowBatches, matched: &MatchedRows) -> Result<()> {
+        if repeated.is_empty() {
+            return Ok(());
+        }
+        let is_matched: HashSet<u32> = matched.numbers.iter().copied().collect();
+        let is_delete = |row: &u32| is_matched.contains(row) && !matched.updating.contains(row);
+        match repeated.iter().find(|row| !is_delete(row)) {
+            None => Ok(()),
+            Some(row) => Err(repeated_key(&given.take(&[*row])?, &self.plan.on, 0)),
+        }
     }
 
     /// The stored rows that may be matched, with their keys.
@@ -152,13 +156,10 @@ impl<'a> RowMerge<'a> {
         matched: &mut MatchedRows,
     ) -> Result<()> {
         let (given, stored, numbers) = self.in_their_partitions(numbers, given, stored)?;
-        let key = |name: &str| stored.column_by_name(name).cloned();
-        let (Some(keys), Some(paths)) = (key(meta_columns::RECORD_KEY), key(meta_columns::PARTITION_PATH)) else {
-            return Err(Error::internal("stored rows of a merge without keys"));
-        };
-        matched.keys.add(&self.key_columns([keys, paths], &given)?)?;
-        matched.numbers.extend(numbers);
         let is_deleted = deleted_rows(self.delete, &given, &stored)?;
+        let updating = numbers.iter().zip(is_deleted.values()).filter(|(_, is_deleted)| !is_deleted);
+        matched.updating.extend(updating.map(|(number, _)| *number));
+        matched.numbers.extend(numbers);
         let ordering = self.plan.updated_ordering();
         let is_late = &late_rows(&ordering, &given, &stored)? & &!is_deleted.values();
         matched.late.add(&is_late, &given, &self.plan.on)?;

@@ -1,6 +1,6 @@
 //! Several rows of one key: it is not known which of them is to be merged.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_row::{Row, RowConverter, Rows, SortField};
@@ -8,6 +8,7 @@ use arrow_schema::{ArrowError, DataType};
 
 use super::key_text::key_text;
 use mortice_base::error::{Error, Result};
+use mortice_base::row_number::number_of;
 
 /// Keys of several columns, each of which may be there once.
 pub(super) struct DistinctKeys {
@@ -39,6 +40,24 @@ impl DistinctKeys {
         let mut seen: HashSet<Row<'_>, foldhash::fast::RandomState> = HashSet::default();
         let again = self.rows.iter().find(|row| !seen.insert(*row))?;
         self.rows.iter().position(|row| row == again)
+    }
+}
+
+impl DistinctKeys {
+    /// The numbers of all keys that are there several times, ascending.
+    ///
+    /// # Errors
+    /// `Internal` for more keys than have numbers.
+    pub(super) fn all_repeated(&self) -> Result<Vec<u32>> {
+        if self.repeated().is_none() {
+            return Ok(Vec::new());
+        }
+        let mut counts: HashMap<Row<'_>, u32, foldhash::fast::RandomState> = HashMap::default();
+        for row in &self.rows {
+            *counts.entry(row).or_default() += 1;
+        }
+        let is_repeated = |row: &Row<'_>| counts.get(row).is_some_and(|count| *count > 1);
+        self.rows.iter().enumerate().filter(|(_, row)| is_repeated(row)).map(|(at, _)| number_of(at)).collect()
     }
 }
 
@@ -79,6 +98,7 @@ mod tests {
         assert_eq!(keys.repeated(), None);
         keys.add(&[strings(&["b"]), strings(&["x"])]).unwrap();
         assert_eq!(keys.repeated(), Some(1));
+        assert_eq!(keys.all_repeated().unwrap(), [1, 4]);
         // A value that is not a number equals itself.
         let nan = [Arc::new(Float64Array::from(vec![f64::NAN, f64::NAN])) as ArrayRef];
         let mut keys = DistinctKeys::new(types_of(&nan)).unwrap();

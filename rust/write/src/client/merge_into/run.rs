@@ -141,10 +141,34 @@ mod tests {
         let twice = batch(&[("a", "oslo", 5.0, 11), ("x", "oslo", 5.0, 11), ("x", "oslo", 6.0, 11)]);
         let error = merge(&table.open(), &twice, &updating(&["fare"]), None).unwrap_err();
         assert!(error.text().contains("['x', 'oslo']"), "{error}");
-        table.write(WriteOperation::BulkInsert, &[("a", "oslo", 8.0, 10)]);
-        let error = merge(&table.open(), &batch(&[("a", "oslo", 5.0, 11)]), &updating(&["fare"]), None).unwrap_err();
-        assert!(error.text().contains("['a', 'oslo']"), "{error}");
+        table.write(WriteOperation::BulkInsert, &[("a", "oslo", 8.0, 11)]);
+        let given = batch(&[("a", "oslo", 5.0, 12)]);
+        let error = merge(&table.open(), &given, &updating(&["fare"]), None).unwrap_err();
+        assert!(error.text().contains("several rows of the key \"a\" in partition \"oslo\""), "{error}");
         assert_eq!(table.open().timeline.completed_writes().count(), 2);
+        // Rows that become the same are written.
+        merge(&table.open(), &given, &updating(&["fare", "ts"]), None).unwrap();
+        let of_key = found(&table).into_iter().filter(|found| found.0 == "a");
+        assert_eq!(of_key.collect::<Vec<_>>(), [row("a", 5.0, 12), row("a", 5.0, 12)]);
+    }
+
+    #[test]
+    fn several_given_rows_of_a_key_may_delete_it() {
+        let table = stored();
+        let cheap = Filter::any_of(vec![vec![Term::new("fare", Operator::Lt, vec![Literal::Float(2.0)]).unwrap()]]);
+        let refused = [
+            // One of the rows updates.
+            batch(&[("a", "oslo", 0.0, 11), ("a", "oslo", 5.0, 11)]),
+            // The key is not there.
+            batch(&[("x", "oslo", 0.0, 11), ("x", "oslo", 0.0, 11)]),
+        ];
+        for rows in refused {
+            let error = merge(&table.open(), &rows, &updating(&["fare"]), Some(&cheap)).unwrap_err();
+            assert!(error.text().contains("several rows have the key"), "{error}");
+        }
+        let rows = batch(&[("a", "oslo", 0.0, 11), ("b", "oslo", 5.0, 11), ("a", "oslo", 1.0, 11)]);
+        merge(&table.open(), &rows, &updating(&["fare"]), Some(&cheap)).unwrap();
+        assert_eq!(found(&table), [row("b", 5.0, 10), row("c", 3.0, 10)]);
     }
 
     #[test]
