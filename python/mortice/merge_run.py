@@ -173,17 +173,36 @@ class _Merge:
                 rows = rows.filter(pc.invert(is_chosen))
 
     def _check_once(self, pairs: pa.Table, stored: pa.RecordBatch) -> None:
-        """Refuses stored rows that several given ones match."""
+        """Refuses stored rows that several given ones match, unless each of these deletes them."""
         numbers = pairs.column("t").combine_chunks()
         if len(pc.unique(numbers)) == len(numbers):
             return
         counts = pc.value_counts(numbers)
-        row = counts.field("values")[pc.index(pc.greater(counts.field("counts"), 1), True).as_py()].as_py()
+        several = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+        several = self._not_deleted(pairs.filter(pc.is_in(pairs.column("t"), several)), stored)
+        if not len(several):
+            return
+        row = several[0].as_py()
         key = {name: stored.column(name)[row].as_py() for name in self.native.record_key_fields}
         raise InvalidArgumentError(
             f"several rows match the stored row of the key {key}: it is not known which of them is to be merged; leave "
             "one of each, or make the condition narrower"
         )
+
+    def _not_deleted(self, pairs: pa.Table, stored: pa.RecordBatch) -> pa.Array[Any]:
+        """Returns the numbers of the stored rows of pairs that are not deleted for each of their pairs."""
+        left = [pc.unique(pairs.column("t").combine_chunks()).slice(0, 0)]
+        for start in range(0, pairs.num_rows, BATCH_ROWS):
+            some = pairs.slice(start, BATCH_ROWS)
+            for clause in self.clauses["matched"]:
+                names = clause.condition.names(SOURCE) if clause.condition else set()
+                sides = taken(some, stored, self.given, (set(stored.schema.names), names))
+                is_chosen = clause.condition.selected(sides) if clause.condition else pa.repeat(True, some.num_rows)
+                if clause.action != "delete":
+                    left.append(some.filter(is_chosen).column("t").combine_chunks())
+                some = some.filter(pc.invert(is_chosen))
+            left.append(some.column("t").combine_chunks())
+        return pa.concat_arrays(left)
 
     def _stored(self) -> Iterator[pa.RecordBatch]:
         """Yields the stored rows that may matter, in batches of about half as many rows as are given."""

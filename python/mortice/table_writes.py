@@ -251,7 +251,7 @@ class TableWrites(TableBase):
         less. Columns that the table does not have can be used in `when_matched_delete`, and are not written.
 
         Args:
-            data: The rows, one for each key: anything with `__arrow_c_stream__`.
+            data: The rows, one for each key, or several that all delete it: anything with `__arrow_c_stream__`.
             on: The columns by which rows are matched: the record key, with partition columns or without. Default: the
                 record key and those partition columns that the rows have; the record key alone if
                 `hoodie.index.type` is a global index.
@@ -356,8 +356,8 @@ class TableWrites(TableBase):
         Returns:
             With clauses, the commit. If no row changes nothing is written, and `Commit.instant` is empty.
 
-        Raises as `update_where`; `InvalidArgumentError` if several rows match a stored one, or a row to insert has a
-        key that the table has.
+        Raises as `update_where`; `InvalidArgumentError` if several rows match a stored one and do not all delete it, or
+        a row to insert has a key that the table has.
         """
         from mortice.merge_clauses import MERGE_ARGUMENTS, MergeBuilder, clauses_of_arguments
         from mortice.merge_run import run_merge

@@ -23,11 +23,18 @@ from mortice.timeline import Timeline
 if TYPE_CHECKING:
     from mortice.services.remains import Erased
 
-__all__ = ["Erasure", "ErasureWork", "erase", "plan_erase"]
+__all__ = ["UNAIDED", "Erasure", "ErasureWork", "erase", "plan_erase"]
 
 RECORD_KEY = "_hoodie_record_key"
 CLEAN = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1}
 UNLIMITED = {"hoodie.compaction.target.io": 1 << 40}
+UNAIDED: Mapping[str, Any] = {
+    "use_metadata": False,
+    "use_column_stats": False,
+    "use_record_index": False,
+    "prune": False,
+}
+"""Arguments of a table whose files are listed in the storage, and all read."""
 _MOST_ROUNDS = 100
 
 
@@ -56,6 +63,10 @@ class ErasureWork(Protocol):
 
     def count(self, terms: Any, as_of: str | None = None) -> int:
         """Returns the number of rows that filters select."""
+
+    def count_unaided(self, terms: Any) -> int:
+        """Returns the number of rows that filters select, of the newest state and of base files alone, whichever is
+        greater. Files are listed in the storage, and none is left out by statistics or indexes."""
 
     def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
         """Returns the distinct values, without null, of columns of the rows that filters select."""
@@ -143,6 +154,7 @@ def erase(
     values = work.values(columns, terms)
     erased = Erased.of_values(work.count(terms), values, terms, (table.schema, table.partition_fields))
     commits = _remove(table, terms, options, work, erased.rows)
+    _check_gone(table, terms, work)
     erased = erased.without_shared(work.values)
     remains = remaining_files(Path(_folder(table)), erased, table.timeline, work.search)
     if _metadata_folder(table).is_dir() and work.is_in_metadata(_metadata_folder(table), erased):
@@ -188,6 +200,19 @@ def _remove(
     table.refresh()
     after = (instant.requested_time for instant in table.timeline.active.completed)
     return [instant for instant in after if instant not in before]
+
+
+def _check_gone(table: ErasableTable, terms: Any, work: ErasureWork) -> None:
+    """Makes sure that the filters select no row. Values of a row that is left would count as those of another row, and
+    not be searched for."""
+    left = work.count_unaided(terms)
+    if left:
+        rows = f"{left} rows" if left > 1 else "1 row"
+        raise TableServiceError(
+            f"{rows} that the filters select are in the table after the delete: another writer has added them, or no "
+            "index finds them; erase again, or with another index (hoodie.index.type=GLOBAL_SIMPLE)",
+            path=table.uri,
+        )
 
 
 def _checked(table: ErasableTable, filters: Filters) -> Any:

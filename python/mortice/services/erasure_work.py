@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from mortice.filters import Filters
 from mortice.scan import Scan
+from mortice.services.erasure import UNAIDED
 
 if TYPE_CHECKING:
     from mortice.services.remains import Erased
@@ -20,7 +21,10 @@ __all__ = ["ProcessWork"]
 class WrittenTable(Protocol):
     """What the work needs of a table."""
 
+    @property
+    def uri(self) -> str: ...
     def snapshot(self, columns: Any = None, filters: Filters = None, as_of: Any = None) -> Scan: ...
+    def read_optimized(self, columns: Any = None, filters: Filters = None) -> Scan: ...
     def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Any: ...
     def compact(self, options: Mapping[str, Any] | None = None) -> Any: ...
 
@@ -30,16 +34,21 @@ class ProcessWork:
 
     Args:
         table: The table.
-        open_table: Opens the metadata table.
+        open_table: Opens a table.
     """
 
-    def __init__(self, table: WrittenTable, open_table: Callable[[str], WrittenTable]) -> None:
+    def __init__(self, table: WrittenTable, open_table: Callable[..., WrittenTable]) -> None:
         self._table = table
         self._open_table = open_table
 
     def count(self, terms: Any, as_of: str | None = None) -> int:
         """As `ErasureWork.count`."""
         return self._table.snapshot(columns=[], filters=terms, as_of=as_of).count()
+
+    def count_unaided(self, terms: Any) -> int:
+        """As `ErasureWork.count_unaided`."""
+        table = self._open_table(self._table.uri, **UNAIDED)
+        return max(query(columns=[], filters=terms).count() for query in (table.snapshot, table.read_optimized))
 
     def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
         """As `ErasureWork.values`."""

@@ -36,7 +36,7 @@ __all__ = ["MapRows", "check_shadowed", "merge_into", "persisted", "with_strings
 
 KEY, PATH, DELETES = _mortice.MergePlan.KEY, _mortice.MergePlan.PATH, _mortice.MergePlan.DELETES
 RECORD_KEY, PARTITION_PATH = "_hoodie_record_key", "_hoodie_partition_path"
-_GIVEN, _STORED, _FOUND = "mortice_given", "mortice_stored", "_mortice_found"
+_GIVEN, _STORED, _FOUND, _ROW = "mortice_given", "mortice_stored", "_mortice_found", "_mortice_row"
 _MOST_PARTITIONS = 1_000
 """More partitions than these are all read."""
 
@@ -64,7 +64,7 @@ def merge_into(  # noqa: PLR0917
     case (`spark.sql.caseSensitive`), so do the names of columns.
 
     Args:
-        df: The rows, one for each key.
+        df: The rows: one for each key, or several that all delete it.
         uri: The table's base path, a local path or a URI.
         on: As for `Table.merge_into`.
         when_matched_update: As for `Table.merge_into`.
@@ -193,7 +193,7 @@ def _joined(rows: DataFrame, stored: DataFrame, plan: _mortice.MergePlan) -> Dat
     """Returns the given rows, each with the stored one that it matches, if any."""
     from pyspark.sql import functions as f
 
-    left = rows.alias(_GIVEN)
+    left = rows.withColumn(_ROW, f.monotonically_increasing_id()).alias(_GIVEN)
     right = stored.withColumn(_FOUND, f.lit(True)).alias(_STORED)
     return left.join(right, _equal_keys(by_path=plan.by_path), "left")
 
@@ -205,16 +205,19 @@ def _of(side: str, name: str) -> Column:
 
 
 def _check_distinct(joined: DataFrame, plan: _mortice.MergePlan) -> None:
-    """Refuses several rows of one key."""
+    """Refuses several given rows of one key, unless each of them deletes what it matches."""
     from pyspark.sql import functions as f
 
     # A key in several partitions is matched in each of them, unless paths are matched, too.
     names = [(_GIVEN, KEY), (_STORED, PARTITION_PATH), *([(_GIVEN, PATH)] if plan.by_path else [])]
+    is_deleted = _of(_STORED, _FOUND).isNotNull() & _of(_GIVEN, DELETES)
     counts = joined.groupBy(*(_of(side, name) for side, name in names)).agg(
-        f.count("*").alias("n"), *(f.first(_of(_GIVEN, name)).alias(name) for name in plan.on)
+        f.count_distinct(_of(_GIVEN, _ROW)).alias("n"),
+        f.min(is_deleted).alias("deleted"),
+        *(f.first(_of(_GIVEN, name)).alias(name) for name in plan.on),
     )
-    twice = counts.where("n > 1").limit(1).collect()
-    keys = [dict(zip(plan.on, list(row)[len(names) + 1 :], strict=True)) for row in twice]
+    twice = counts.where("n > 1 and not deleted").limit(1).collect()
+    keys = [dict(zip(plan.on, list(row)[len(names) + 2 :], strict=True)) for row in twice]
     plan.refuse_repeated(pa.Table.from_pylist(keys))
 
 

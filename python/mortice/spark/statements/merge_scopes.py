@@ -16,9 +16,11 @@ from mortice.spark.statements.tokens import quoted
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["ACTION", "FOUND", "MATCHED", "STORED", "MergeScopes", "RowAction"]
+__all__ = ["ACTION", "FOUND", "MATCHED", "ROW", "STORED", "MergeScopes", "RowAction"]
 
 ACTION, MATCHED, FOUND = "_mortice_action", "_mortice_matched", "_mortice_found"
+ROW = "_mortice_row"
+"""The column with the number of a stored row, which several source rows may match."""
 STORED = "_mortice_stored_"
 """The beginning of the names of stored columns, whose numbers follow."""
 _GIVEN = "_mortice_given_"
@@ -54,7 +56,8 @@ class MergeScopes:
         self.alias, self.name = alias, name
         self._stored, self._given = list(stored.columns), list(source.columns)
         kept = [f.col(quoted(one)).alias(f"{STORED}{at}") for at, one in enumerate(self._stored)]
-        self.left = stored.select("*", *kept, f.lit(True).alias(FOUND)).alias(alias)
+        marks = [f.lit(True).alias(FOUND), f.monotonically_increasing_id().alias(ROW)]
+        self.left = stored.select("*", *kept, *marks).alias(alias)
         numbered = source.toDF(*(f"{_GIVEN}{at}" for at in range(len(self._given))))
         again = [f.col(f"{_GIVEN}{at}").alias(one) for at, one in enumerate(self._given)]
         self.right = numbered.select(*again, "*", f.lit(True).alias(MATCHED)).alias(name)
@@ -79,6 +82,19 @@ class MergeScopes:
             if action.condition is not None:
                 yield seen[action.side], action.condition
             yield from ((seen[action.side], text) for text in action.values.values())
+
+    def paired(self, joined: DataFrame, actions: Sequence[RowAction]) -> DataFrame:
+        """Returns the joined rows with the actions of matched ones.
+
+        Args:
+            joined: The joined rows.
+            actions: The clauses, in order.
+        """
+        from pyspark.sql import functions as f
+
+        matched = {at: action for at, action in enumerate(actions) if action.side == "matched"}
+        rows = joined.withColumn(ACTION, f.lit(None).cast("int"))
+        return rows.withColumn(ACTION, _chosen("matched", matched))
 
     def acted(self, joined: DataFrame, actions: Sequence[RowAction], columns: Sequence[str]) -> DataFrame:
         """Returns the rows that actions take: their stored columns, the action, and its values.

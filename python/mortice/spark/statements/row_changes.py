@@ -35,6 +35,7 @@ from mortice.spark.statements.generated_keys import GeneratedKeys
 from mortice.spark.statements.merge_scopes import ACTION as _ACTION
 from mortice.spark.statements.merge_scopes import FOUND as _FOUND
 from mortice.spark.statements.merge_scopes import MATCHED as _MATCHED
+from mortice.spark.statements.merge_scopes import ROW as _ROW
 from mortice.spark.statements.merge_scopes import MergeScopes, RowAction
 from mortice.spark.statements.spark_errors import located_errors
 from mortice.spark.statements.target_table import VALUE, TargetTable
@@ -111,7 +112,7 @@ class RowChanges(TargetTable):
         scopes = MergeScopes(self.stored.select(*map(quoted, self._names())), self.alias, source, name)
         with typed_errors(), located_errors(scopes.expressions(on, actions)):
             joined = scopes.joined(on, how)
-            self._check_cardinality(joined, actions)
+            self._check_cardinality(scopes.paired(joined, actions), actions)
             return self._write(scopes.acted(joined, actions, self.schema.names), actions)
 
     def _stored_column(self, name: str) -> Column:
@@ -119,14 +120,20 @@ class RowChanges(TargetTable):
 
         return f.col(f"{quoted(self.alias)}.{quoted(name)}")
 
-    def _check_cardinality(self, joined: DataFrame, actions: Sequence[RowAction]) -> None:
-        """Refuses several source rows that match one row, as Spark does, unless all are deleted in any case."""
+    def _check_cardinality(self, paired: DataFrame, actions: Sequence[RowAction]) -> None:
+        """Refuses several source rows that match one row, as Spark does, unless each of them deletes it."""
+        from pyspark.sql import functions as f
+
         matched = [action for action in actions if action.side == "matched"]
         if not matched or (len(matched) == 1 and matched[0].kind == "delete" and matched[0].condition is None):
             return
-        pairs = joined.where(f"{_FOUND} and {_MATCHED}")
-        keys = pairs.select(self._stored_column(RECORD_KEY), self._stored_column(PARTITION_PATH))
-        twice = keys.groupBy(RECORD_KEY, PARTITION_PATH).count().where("count > 1").limit(1).collect()
+        deletes = [at for at, action in enumerate(actions) if action.kind == "delete"]
+        is_deleted = f.coalesce(f.col(_ACTION).isin(deletes), f.lit(False)) if deletes else f.lit(False)
+        pairs = paired.where(f"{_FOUND} and {_MATCHED}")
+        rows = pairs.groupBy(_ROW).agg(
+            f.first(self._stored_column(RECORD_KEY)), f.count("*").alias("n"), f.min(is_deleted).alias("deleted")
+        )
+        twice = rows.where("n > 1 and not deleted").drop(_ROW).limit(1).collect()
         if twice:
             raise InvalidArgumentError(
                 f"several rows of the source match the row of the key {twice[0][0]!r}; make the source distinct",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice.filters import Filters
-from mortice.queries import Snapshot
+from mortice.queries import ReadOptimized, Snapshot
 from mortice.scan import Scan
 from mortice.services import erasure
 from mortice.spark.execution.arrow_udf import ReadNumbered
@@ -88,6 +88,12 @@ class _TaskWork:
     def count(self, terms: Any, as_of: str | None = None) -> int:
         """As `ErasureWork.count`."""
         return count_rows(self._spark, self._scan([], terms, as_of))
+
+    def count_unaided(self, terms: Any) -> int:
+        """As `ErasureWork.count_unaided`."""
+        table = Table(self._table.uri, **erasure.UNAIDED)
+        queries = (Snapshot([], terms), ReadOptimized([], terms))
+        return max(count_rows(self._spark, table.prepare(query).scan()) for query in queries)
 
     def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
         """As `ErasureWork.values`."""
