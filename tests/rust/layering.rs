@@ -153,6 +153,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "read",
             "metadata_table",
             "avro",
+            "write",
             "row_set",
         ],
     ),
