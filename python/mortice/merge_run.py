@@ -30,6 +30,8 @@ __all__ = ["run_merge"]
 
 ALIASES = {"t": TARGET, "target": TARGET, "s": SOURCE, "source": SOURCE}
 SIDES = {"matched": (TARGET, SOURCE), "not_matched": (SOURCE,), "not_matched_by_source": (TARGET,)}
+_BATCH_BYTES = 64 << 20
+"""Bytes of stored rows that are merged at a time, about."""
 _MOST_PARTITIONS = 1_000
 """More values of a partition column than these are no filter."""
 
@@ -127,8 +129,9 @@ class _Merge:
             self.matched.append(pc.unique(pairs.column("s").combine_chunks()))
         if self.clauses["matched"]:
             self._check_once(pairs, stored)
-            for start in range(0, pairs.num_rows, BATCH_ROWS):
-                yield from self._changed(pairs.slice(start, BATCH_ROWS), stored)
+            at_once = _rows_at_once(stored, self.given)
+            for start in range(0, pairs.num_rows, at_once):
+                yield from self._changed(pairs.slice(start, at_once), stored)
         if self.clauses["not_matched_by_source"]:
             is_matched = pc.is_in(row_numbers(stored.num_rows), pairs.column("t").combine_chunks())
             others = stored.filter(pc.invert(is_matched))
@@ -161,8 +164,9 @@ class _Merge:
         numbers = row_numbers(self.given.num_rows)
         found = pa.concat_arrays(self.matched) if self.matched else pa.array([], pa.int64())
         new = self.given.filter(pc.invert(pc.is_in(numbers, found)))
-        for start in range(0, new.num_rows, BATCH_ROWS):
-            rows = new.slice(start, BATCH_ROWS)
+        at_once = _rows_at_once(new)
+        for start in range(0, new.num_rows, at_once):
+            rows = new.slice(start, at_once)
             for clause in self.clauses["not_matched"]:
                 is_chosen = pa.repeat(True, rows.num_rows)
                 if clause.condition is not None:
@@ -205,13 +209,14 @@ class _Merge:
         return pa.concat_arrays(left)
 
     def _stored(self) -> Iterator[pa.RecordBatch]:
-        """Yields the stored rows that may matter, in batches of about half as many rows as are given."""
+        """Yields the stored rows that may matter, in batches of about half as many rows as are given, or fewer large
+        ones."""
         least = max(BATCH_ROWS, self.given.num_rows // 2)
         kept: list[pa.RecordBatch] = []
         scan = self._scan()
         for batch in scan.to_reader() if scan is not None else ():
             kept.append(batch)
-            if sum(one.num_rows for one in kept) >= least:
+            if sum(one.num_rows for one in kept) >= least or sum(one.nbytes for one in kept) >= _BATCH_BYTES:
                 yield _one_batch(pa.Table.from_batches(kept))
                 kept = []
         if kept:
@@ -270,6 +275,15 @@ def _only(sides: Mapping[str, pa.RecordBatch], rows: pa.Array[Any]) -> dict[str,
     return {side: batch.filter(rows) for side, batch in sides.items()}
 
 
+def _rows_at_once(*sides: pa.RecordBatch) -> int:
+    """Returns how many rows of these, beside each other, are of a sensible size."""
+    row_bytes: int = sum(rows.nbytes // max(1, rows.num_rows) for rows in sides)
+    return max(1, min(BATCH_ROWS, _BATCH_BYTES // max(1, row_bytes)))
+
+
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
     batches = table.combine_chunks().to_batches()
+    if len(batches) > 1:
+        # Offsets of Arrow's strings have 31 bits: pyarrow leaves larger columns in several chunks.
+        raise InvalidArgumentError("the rows of a merge have 2 GiB or more in one column; merge them in several parts")
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
