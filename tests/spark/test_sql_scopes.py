@@ -142,6 +142,10 @@ def test_columns_are_qualified_by_the_database(spark, trips):
             "line 2, column 22",
         ),
         ("MERGE INTO {t} t USING\n(SELECT nope) s ON t.id = s.id WHEN MATCHED THEN DELETE", "line 2, column 9"),
+        (
+            "MERGE INTO {t} t USING (SELECT 1 AS id) s ON t.id = s.id\nWHEN NOT MATCHED THEN INSERT *",
+            "no column 'name'.*line 2, column 30",
+        ),
         ("INSERT INTO {t} SELECT 1,\n nope, 1, 1", r"`nope`.*line 2, column 2"),
         ("WITH s AS (\nSELECT nope) DELETE FROM {t} WHERE id IN (SELECT id FROM s)", r"`nope`.*line 2, column 8"),
         ("SELECT nope FROM {t}", r"`nope`.*line 1, column 8"),

@@ -184,17 +184,24 @@ def _clause(cursor: Cursor, changes: RowChanges, names: list[list[str]], source:
     if cursor.take("*"):
         if side == "target":
             raise cursor.error("rows without a source row have no values for *")
-        return RowAction("update", side, condition, _all(changes, source, name))
+        return RowAction("update", side, condition, _all(cursor, changes, source, name))
     return RowAction("update", side, condition, _assignments(cursor, changes, names, "WHEN"))
 
 
-def _all(changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
-    """Returns the values of `*`: each column of the table from that of the source with its name."""
+def _all(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
+    """Returns the values of `*`: each column of the table from that of the source with its name.
+
+    Args:
+        cursor: The statement, behind `*`.
+        changes: The changes of the table.
+        source: The rows of the source.
+        name: What the expressions call them.
+    """
     values = {}
     for column in changes.schema.names:
         found = [one for one in source.columns if one.lower() == column.lower()]
         if len(found) != 1:
-            raise InvalidArgumentError(
+            raise cursor.restarted_at(cursor.at - 1).error(
                 f"* needs all columns of the table, and the source has no column {column!r}; name the columns"
             )
         values[column] = f"{quoted(name)}.{quoted(found[0])}"
@@ -203,7 +210,7 @@ def _all(changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
 
 def _inserted(cursor: Cursor, changes: RowChanges, source: DataFrame, name: str) -> dict[str, str]:
     if cursor.take("*"):
-        return _all(changes, source, name)
+        return _all(cursor, changes, source, name)
     names = listed_names(cursor, changes)
     cursor.expect("VALUES")
     place = cursor.error(f"{len(names)} values are expected here, one for each column")
