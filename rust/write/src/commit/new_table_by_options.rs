@@ -55,7 +55,9 @@ impl NewTable {
         let mut fields = |name: &str| properties.remove(name).map(|text: String| listed(&text)).unwrap_or_default();
         let (record_key, partition_by, ordering) = (fields(KEY), fields(PARTITION), fields(ORDERING));
         properties.retain(|name, _| !IMPLIED.contains(name));
-        choose_generator(&mut properties, version)?;
+        let has_partitions = choose_generator(&mut properties, version)?;
+        // Hudi's generators for tables without partitions ignore the option (`SparkKeyGenUtils.getPartitionColumns`).
+        let partition_by = if has_partitions { partition_by } else { Vec::new() };
         choose_merge_mode(&mut properties, version);
         let properties = properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(Self { name, version, table_type, record_key, partition_by, ordering, properties })
@@ -84,11 +86,12 @@ fn listed(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|field| !field.is_empty()).map(str::to_owned).collect()
 }
 
-/// From version 8 on key generators are named by their types, before by their classes.
-fn choose_generator(properties: &mut BTreeMap<&str, String>, version: TableVersion) -> Result<()> {
+/// From version 8 on key generators are named by their types, before by their classes. Returns whether the generator
+/// makes partition paths.
+fn choose_generator(properties: &mut BTreeMap<&str, String>, version: TableVersion) -> Result<bool> {
     let class = properties.remove(GENERATOR_CLASS).filter(|name| !name.is_empty());
     let kind = properties.remove(GENERATOR_TYPE).filter(|name| !name.is_empty());
-    let Some(named) = class.or(kind) else { return Ok(()) };
+    let Some(named) = class.or(kind) else { return Ok(true) };
     let short = named.rsplit('.').next().unwrap_or(&named);
     let short = short.replace("AvroKeyGenerator", "KeyGenerator");
     let short = short.strip_suffix("_AVRO").unwrap_or(&short);
@@ -101,7 +104,7 @@ fn choose_generator(properties: &mut BTreeMap<&str, String>, version: TableVersi
         8.. => properties.insert(GENERATOR_TYPE, (*kind).to_owned()),
         _ => properties.insert(GENERATOR_CLASS, format!("org.apache.hudi.keygen.{class}")),
     };
-    Ok(())
+    Ok(!matches!(*kind, "NON_PARTITION" | "GLOBAL_DELETE"))
 }
 
 /// From version 9 on the payload classes of the two orderings are merge modes (`HoodieTableConfig.inferMergingConfigsForV9TableCreation`).
@@ -158,6 +161,25 @@ mod tests {
                 ("hoodie.table.keygenerator.type", "COMPLEX"),
             ]
         );
+    }
+
+    #[test]
+    fn key_generators_without_partitions_ignore_the_option() {
+        for (generator, fields) in [
+            ("org.apache.hudi.keygen.NonpartitionedKeyGenerator", vec![]),
+            ("org.apache.hudi.keygen.NonpartitionedAvroKeyGenerator", vec![]),
+            ("org.apache.hudi.keygen.GlobalDeleteKeyGenerator", vec![]),
+            ("org.apache.hudi.keygen.SimpleKeyGenerator", vec!["day".to_owned()]),
+        ] {
+            let created = table(&[
+                ("hoodie.table.name", "t"),
+                ("hoodie.datasource.write.recordkey.field", "id"),
+                ("hoodie.datasource.write.partitionpath.field", "day"),
+                ("hoodie.datasource.write.keygenerator.class", generator),
+            ])
+            .unwrap();
+            assert_eq!(created.partition_by, fields, "{generator}");
+        }
     }
 
     #[test]

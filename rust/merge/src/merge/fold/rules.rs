@@ -228,6 +228,9 @@ mod tests {
             (MergeStep::Data, UNORDERED, row(10), OverlayResult::Newer),
             (MergeStep::Delete, UNORDERED, delete(99), OverlayResult::Older),
             (MergeStep::Base, row(20), UNORDERED, OverlayResult::Newer),
+            // A row from before the range gives its columns, for any ordering value.
+            (MergeStep::Earlier, row(20), row(10), OverlayResult::NewerOverOlder),
+            (MergeStep::Earlier, row(20), delete(10), OverlayResult::Newer),
         ] {
             assert_eq!(EVENT.merge(step, older, newer), expected, "{step:?} {older:?} {newer:?}");
         }
