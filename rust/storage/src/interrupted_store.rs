@@ -1,17 +1,18 @@
-//! For tests: a store that lets something else happen before files are created or renamed, as other processes may.
+//! For tests: a store that lets something else happen before files are created, replaced or renamed, as other processes
+//! may.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::{FileStore, PutOutcome, RenameOutcome, StoreWrapper};
+use super::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreWrapper};
 use mortice_base::error::Result;
 
 /// What happens meanwhile.
 pub type Meanwhile = Box<dyn FnOnce() + Send>;
 
-/// A store that lets something happen each time before a file gets a name that a predicate selects, as long as there is
-/// something.
+/// A store that lets something happen each time before a file gets a name that a predicate selects, or the file of that
+/// name is replaced, as long as there is something.
 pub struct InterruptedStore {
     store: Arc<dyn FileStore>,
     is_wanted: Box<dyn Fn(&str) -> bool + Send + Sync>,
@@ -52,6 +53,11 @@ impl StoreWrapper for InterruptedStore {
     fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.interrupt(path);
         self.store.put_if_absent(path, bytes)
+    }
+
+    fn replace(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
+        self.interrupt(path);
+        self.store.put(path, bytes, expected)
     }
 
     fn move_file(&self, from: &str, to: &str) -> Result<RenameOutcome> {

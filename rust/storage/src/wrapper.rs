@@ -10,7 +10,7 @@ use super::{
 };
 use mortice_base::error::Result;
 
-/// A store that forwards its calls to another one. It may do more where files are created.
+/// A store that forwards its calls to another one. It may do more where files are changed.
 pub trait StoreWrapper: Send + Sync {
     /// The other store.
     fn inner(&self) -> &Arc<dyn FileStore>;
@@ -21,6 +21,22 @@ pub trait StoreWrapper: Send + Sync {
     /// As for that.
     fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.inner().put_if_absent(path, bytes)
+    }
+
+    /// Is called for [`FileStore::put`].
+    ///
+    /// # Errors
+    /// As for that.
+    fn replace(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
+        self.inner().put(path, bytes, expected)
+    }
+
+    /// Is called for [`FileStore::delete`].
+    ///
+    /// # Errors
+    /// As for that.
+    fn remove(&self, path: &str) -> Result<()> {
+        self.inner().delete(path)
     }
 
     /// Is called for [`FileStore::rename`].
@@ -46,7 +62,7 @@ impl<W: StoreWrapper> FileStore for W {
     }
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
-        self.inner().put(path, bytes, expected)
+        self.replace(path, bytes, expected)
     }
 
     fn compares_versions(&self) -> bool {
@@ -58,7 +74,7 @@ impl<W: StoreWrapper> FileStore for W {
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        self.inner().delete(path)
+        self.remove(path)
     }
 
     fn check_removable(&self, path: &str) -> Result<()> {

@@ -135,6 +135,14 @@ impl AnchoredName {
         self.folder.sync_all().map_err(|error| Error::io("could not make the folder durable", error).in_file(folder()))
     }
 
+    /// Returns the names in the folder; those that are not UTF-8 are left out.
+    pub(crate) fn names(&self) -> io::Result<Vec<String>> {
+        let entries =
+            Dir::read_from(&self.folder)?.map(|entry| Ok(entry?.file_name().to_str().ok().map(str::to_owned)));
+        let names: Vec<Option<String>> = entries.collect::<Result<_, Errno>>()?;
+        Ok(names.into_iter().flatten().collect())
+    }
+
     /// The open folder, to lock it.
     pub(crate) fn folder(&self) -> &File {
         &self.folder

@@ -7,11 +7,15 @@
 //! | `anchored` | names in open folders, so that changes do not follow links |
 //! | `create` | files that are created exclusively and appended to |
 //! | `put` | whole files, replaced crash-safely |
+//! | `replace_version` | a file is replaced if it has a known version |
+//! | `staged` | temporary files, versions, and Hadoop's checksums |
 //! | `root_lock` | the advisory lock of a folder |
 
 mod anchored;
 pub(crate) mod create;
 pub(crate) mod mmap;
 pub(crate) mod put;
+mod replace_version;
 mod root_lock;
+mod staged;
 pub(crate) mod storage;

@@ -1,23 +1,24 @@
 //! Writes whole files on the local file system: under a temporary name, made durable, and then linked or renamed.
 //!
-//! A crash leaves at most a temporary file (`.NAME.….tmp`). A link is exclusive. A conditional replacement by version
-//! is made under a lock of the folder (`flock`), which all writers of this library take. Nothing is changed through a
-//! symbolic link below the root (`anchored`).
+//! A crash leaves at most a temporary file (`.NAME.….tmp`). A link is exclusive. `replace_version` replaces a file on
+//! condition of its version: nothing replaces such a file without one. Nothing is changed through a symbolic link below
+//! the root (`anchored`).
 //!
 //! Hadoop's local file system keeps a checksum beside each file that it writes (`.NAME.crc`), and refuses a file that
 //! does not fit it; one without a checksum is read. A checksum goes before its file is replaced or removed.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use rustix::fs::{FileType, FlockOperation, flock};
+use rustix::fs::FileType;
 use uuid::Uuid;
 
 use super::anchored::{AnchoredName, MissingFolder};
+use super::replace_version::replace_version;
 use super::root_lock;
+use super::staged::{Staged, failed, new_staged_file, remove_checksum_of, version_of, version_of_file};
 use super::storage::open_regular;
 use crate::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, RootLock, StoreUpload};
 use crate::{LocalStorage, Storage};
@@ -33,7 +34,7 @@ impl FileStore for LocalStorage {
         if bytes.is_empty() {
             return create_empty(&target);
         }
-        let staged = Staged::with(&target, bytes)?;
+        let staged = Staged::with(&target, Uuid::new_v4(), bytes)?;
         match target.link(&staged.name, &target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(PutOutcome::Refused),
@@ -45,13 +46,10 @@ impl FileStore for LocalStorage {
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         let target = AnchoredName::create(self.folder(), path)?;
-        let staged = Staged::with(&target, bytes)?;
-        let _lock = FolderLock::take(&target)?;
-        if let Some(expected) = expected
-            && version_at(target.path())?.as_ref() != Some(expected)
-        {
-            return Ok(PutOutcome::Refused);
+        if let Some(expected) = expected {
+            return replace_version(&target, bytes, expected);
         }
+        let staged = Staged::with(&target, Uuid::new_v4(), bytes)?;
         let version = version_of_file(&staged.file, target.path())?;
         replace(&target, &staged.name)?;
         Ok(PutOutcome::Written(version))
@@ -131,7 +129,7 @@ impl FileStore for LocalStorage {
 
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let target = AnchoredName::create(self.folder(), path)?;
-        let (name, file) = new_staged_file(&target)?;
+        let (name, file) = new_staged_file(&target, Uuid::new_v4())?;
         Ok(Box::new(LocalUpload { root: self.folder().to_owned(), path: path.to_owned(), name, file: Some(file) }))
     }
 }
@@ -146,55 +144,11 @@ impl LocalStorage {
     }
 }
 
-/// A temporary file in the folder of its target, removed on drop.
-struct Staged<'a> {
-    target: &'a AnchoredName,
-    name: String,
-    file: File,
-}
-
-impl<'a> Staged<'a> {
-    /// Creates a durable temporary file with contents.
-    fn with(target: &'a AnchoredName, bytes: &[u8]) -> Result<Self> {
-        let (name, file) = new_staged_file(target)?;
-        let mut staged = Self { target, name, file };
-        let written = staged.file.write_all(bytes).and_then(|()| staged.file.sync_all());
-        written.map_err(|error| failed("could not write", error, target.path()))?;
-        Ok(staged)
-    }
-}
-
-impl Drop for Staged<'_> {
-    fn drop(&mut self) {
-        // It is not there any more if it was renamed.
-        let _ = self.target.remove(&self.name);
-    }
-}
-
-fn new_staged_file(target: &AnchoredName) -> Result<(String, File)> {
-    let name = format!(".{}.{}.tmp", target.name().trim_start_matches('.'), Uuid::new_v4().simple());
-    let could_not = |error| failed("could not create a temporary file", error, target.path());
-    let file = target.create_new(&name).map_err(could_not)?;
-    Ok((name, file))
-}
-
 /// Gives the temporary file `name` the name of its target.
 fn replace(target: &AnchoredName, name: &str) -> Result<()> {
     remove_checksum_of(target)?;
     target.replace_by(name).map_err(|error| failed("could not write the file", error, target.path()))?;
     target.sync_folder()
-}
-
-/// Removes the checksum that Hadoop keeps of a file, if there is one.
-fn remove_checksum_of(target: &AnchoredName) -> Result<()> {
-    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
-    match target.remove(&format!(".{}.crc", target.name())) {
-        // A folder is no checksum: macOS does not permit to remove it as a file.
-        Err(error) if !matches!(error.kind(), NotFound | NotADirectory | IsADirectory | PermissionDenied) => {
-            Err(failed("could not remove the checksum of the file", error, target.path()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A large file. Its folder is opened again when it is finished, as thousands of files may be written at a time.
@@ -242,24 +196,6 @@ impl Drop for LocalUpload {
     }
 }
 
-/// A replaced file has another inode or, if its number is reused, another time.
-fn version_of(status: &std::fs::Metadata) -> FileVersion {
-    let etag = format!("{:x}-{:x}-{:x}.{:x}", status.ino(), status.size(), status.mtime(), status.mtime_nsec());
-    FileVersion { etag: Some(etag), version: None }
-}
-
-fn version_of_file(file: &File, path: &Path) -> Result<FileVersion> {
-    file.metadata().map(|status| version_of(&status)).map_err(|error| failed("could not write", error, path))
-}
-
-fn version_at(path: &Path) -> Result<Option<FileVersion>> {
-    match std::fs::metadata(path) {
-        Ok(status) => Ok(Some(version_of(&status))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("could not read", error, path)),
-    }
-}
-
 /// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a
 /// marker, and fail.
 fn create_empty(target: &AnchoredName) -> Result<PutOutcome> {
@@ -272,28 +208,6 @@ fn create_empty(target: &AnchoredName) -> Result<PutOutcome> {
     file.sync_all().map_err(could_not)?;
     target.sync_folder()?;
     version_of_file(&file, target.path()).map(PutOutcome::Written)
-}
-
-/// The lock of a folder; the operating system releases that of a process that died. It is released explicitly, as a
-/// process that was forked meanwhile has it too.
-struct FolderLock<'a>(&'a File);
-
-impl<'a> FolderLock<'a> {
-    fn take(target: &'a AnchoredName) -> Result<Self> {
-        let locked = rustix::io::retry_on_intr(|| flock(target.folder(), FlockOperation::LockExclusive));
-        locked.map_err(|error| failed("could not lock the folder of", error.into(), target.path()))?;
-        Ok(Self(target.folder()))
-    }
-}
-
-impl Drop for FolderLock<'_> {
-    fn drop(&mut self) {
-        let _ = flock(self.0, FlockOperation::Unlock);
-    }
-}
-
-fn failed(what: &str, error: io::Error, path: &Path) -> Error {
-    Error::io(what, error).in_file(path.to_string_lossy())
 }
 
 #[cfg(test)]
