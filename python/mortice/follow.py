@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from mortice import _mortice
     from mortice.mergers import Merging
 
-__all__ = ["Follower", "Ranges"]
+__all__ = ["Follower", "Ranges", "bound_of"]
+
+
+def bound_of(position: str) -> str:
+    """Returns the instant of a position, without the writes that were pending before it."""
+    return position.partition("~")[0]
 
 
 class Follower(Iterator[tuple[str, Scan]]):
@@ -50,9 +55,11 @@ class Follower(Iterator[tuple[str, Scan]]):
 
     @property
     def position(self) -> str | None:
-        """The instant to start after in order to continue from here; None before the first commit.
+        """The position to start after in order to continue from here; None before the first commit.
 
-        It is the last instant that was yielded, or a later one of a table service, which wrote no rows of its own.
+        It is the last instant that was yielded, or a later one of a table service, which wrote no rows of its own. From
+        table version 8 on the requested times of writes that were pending follow, each after a `~`: one of them that
+        completes with an earlier time, as its completion was delayed, is yielded next.
         """
         return self._native.position()
 
@@ -121,7 +128,7 @@ class Ranges:
         instants = size = 0
         while (step := self._native.peek()) is not None:
             position, bytes_, is_service = step
-            if until is not None and position > until:
+            if until is not None and bound_of(position) > bound_of(until):
                 break
             if not is_service:
                 is_full = max_instants is not None and instants >= max_instants

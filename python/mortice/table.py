@@ -511,20 +511,23 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
     ) -> Follower:
         """Yields `(instant, scan)` for every commit after `start` as it completes.
 
-            for instant, rows in table.follow("latest", poll_seconds=5):
+            follower = table.follow("latest", poll_seconds=5)
+            for instant, rows in follower:
                 sink.write(rows.to_arrow())
-                checkpoint.save(instant)  # the start to continue from, without loss or repetition
+                checkpoint.save(follower.position)  # the start to continue from, without loss or repetition
 
         Each scan is what `incremental` returns for that commit. From table version 8 on instants are completion times,
-        and commits are yielded in order of completion. Below, they are requested times, and no commit is yielded while
-        an earlier one is pending (`"latest"` then begins before the first pending one). Commits that completed in the
+        and commits are yielded in order of completion. One whose completed instant appears late, after that of a later
+        commit, is yielded when it appears: `position` names the writes that were pending. Below, they are requested
+        times, and no commit is yielded while an earlier one is pending (`"latest"` then begins before the first pending
+        one). Commits that completed in the
         same millisecond are yielded as one. Compaction and clustering write no rows of their own and are not yielded. A
         scan must be read before the cleaner removes its files. After an error in planning, the same commit is yielded
         again.
 
         Args:
-            start: An instant, exclusive; `"earliest"`, before the first commit ever, archived ones included; or
-                `"latest"`.
+            start: A position or an instant, exclusive; `"earliest"`, before the first commit ever, archived ones
+                included; or `"latest"`.
             poll_seconds: Seconds between two listings of the timeline. None does not wait and ends with the newest
                 commit.
             columns: As for `incremental`.

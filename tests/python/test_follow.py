@@ -129,6 +129,77 @@ def test_from_version_8_a_commit_that_completes_late_is_returned(tmp_path):
     assert (instant, values(scan)) == (late, {2: 2})
 
 
+def held_back(live, started):
+    """Completes a commit whose completed file does not appear yet. Returns its instant, and what makes it appear."""
+    instant = live.end(started)
+    (file,) = [path for path in live.timeline.iterdir() if path.name.startswith(f"{started[1]}_")]
+    content = file.read_bytes()
+    file.unlink()
+    return instant, lambda: file.write_bytes(content)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_commit_that_appears_before_the_position_is_returned_once(tmp_path, start, restarts):
+    """A put that was under way when its writer lost the lock arrives after the commit of the next writer."""
+    live = LiveTable(tmp_path / "table", 9)
+    live.commit()
+    before, follower = live.begin(), follow(live, start, 0.01)
+    first, appears = held_back(live, before)
+    second, other = held_back(live, live.begin())
+    third = live.commit()
+    assert [next(follower)[0] for _ in range(2 if start == "earliest" else 1)][-1] == third
+    assert follower.position.startswith(f"{third}~")
+    for appear, instant, value in ((other, second, 3), (appears, first, 2)):
+        if restarts:
+            assert list(follow(live, follower.position)) == []
+            follower = follow(live, follower.position, 0.01)
+        appear()
+        found, scan = next(follower)
+        assert (found, values(scan)) == (instant, {value: value})
+    assert follower.position == third
+    assert list(follow(live, third)) == []
+
+
+def test_ranges_between_positions_have_what_appears_late(tmp_path):
+    live = LiveTable(tmp_path / "table", 9)
+    live.commit()
+    late, appears = held_back(live, live.begin())
+    live.commit()
+    begin = mortice.Table(live.folder).ranges("earliest").next()
+    still, _ = live.begin(), live.commit()
+    appears()
+    table = mortice.Table(live.folder)
+    ranges = table.ranges(begin)
+    first, second = ranges.next(max_instants=1), ranges.next()
+    assert ranges.next() is None
+    assert values(table.incremental(begin, first)) == {2: 2}
+    assert values(table.incremental(first, second)) == {5: 5}
+    assert values(table.incremental(begin, second)) == {5: 5}
+    assert values(table.incremental("earliest", begin)) == {3: 3}
+    # A range that has been read stays as it is when a write completes before its end.
+    live.end(still)
+    assert values(mortice.Table(live.folder).incremental(begin, second)) == {5: 5}
+    assert late < begin
+
+
+def test_a_commit_that_appears_late_and_is_archived_is_returned(tmp_path):
+    live = LiveTable(tmp_path / "table", 9)
+    live.commit()
+    late, appears = held_back(live, live.begin())
+    live.commit()
+    follower = follow(live, poll_seconds=0.01)
+    first, last = (next(follower)[0] for _ in range(2))
+    assert first < late < last < follower.position
+    position = follower.position
+    appears()
+    for _ in range(4):
+        live.commit()
+    live.archive(keep=2)
+    for following in (follower, follow(live, position)):
+        assert next(following)[0] == late
+
+
 def test_archived_commits_are_returned(live):
     positions = [live.commit() for _ in range(9)]
     live.archive(keep=2)

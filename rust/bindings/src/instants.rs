@@ -1,6 +1,7 @@
 //! Instants that users write.
 
 use mortice::names;
+use mortice::timeline::ReadPosition;
 use pyo3::prelude::*;
 
 use crate::errors::released;
@@ -10,10 +11,13 @@ fn zone(utc: bool) -> names::TimelineZone {
 }
 
 /// Returns the digits of an instant in any format of the core. `utc` says that the timeline has the times of UTC, not
-/// those of this machine's zone.
+/// those of this machine's zone. Bounds of ranges may be positions, with the writes that were pending.
 #[pyfunction]
 pub(crate) fn query_instant(py: Python<'_>, argument: &str, text: &str, utc: bool) -> PyResult<String> {
-    released(py, || names::query_instant(argument, text, zone(utc)))
+    released(py, || match argument != "as_of" && text.contains('~') {
+        true => ReadPosition::from_query(argument, text, zone(utc)).map(String::from),
+        false => names::query_instant(argument, text, zone(utc)),
+    })
 }
 
 /// Returns the position right before an instant in any format of the core; None if there is none.

@@ -197,7 +197,11 @@ impl Table {
     }
 
     fn position_here(&self, py: Python<'_>, position: &str, layout: u8) -> PyResult<Option<String>> {
-        let here = || self.0.position_here(&position.parse()?, layout).map(|here| here.map(String::from));
+        let here = || {
+            let position =
+                mortice::timeline::ReadPosition::from_query("position", position, mortice::names::TimelineZone::Utc)?;
+            self.0.position_here(&position, layout).map(|here| here.map(String::from))
+        };
         released(py, here)
     }
 

@@ -3,8 +3,9 @@
     {"version": 1, "layout": 2, "after": "20240101120000000", "instant": "20240101130000000"}
 
 `instant` is the position: a completion time on a timeline of `layout` 2 (from table version 8 on), a requested time on
-one of layout 1, or `earliest`. `after` is the beginning of the batch that ends there: the batch has the range
-(after, instant]. It is missing in the offset at which a query starts.
+one of layout 1, or `earliest`. If writes were pending before it, their requested times follow, each after a `~`: a
+commit of them that completes late is in the next batch. `after` is the beginning of the batch that ends there: the
+batch has the range (after, instant]. It is missing in the offset at which a query starts.
 
 `after` is needed for the first batch only. Spark stores the ends of batches but not their beginnings. If a query is
 killed during its first batch, Spark requests the initial offset again, and `latest` would then be a later one.
@@ -67,6 +68,6 @@ def _position(stored: Mapping[str, Any], name: str) -> str | None:
     text = stored.get(name, EARLIEST if name == "after" else None)
     if text == EARLIEST:
         return None
-    if not (isinstance(text, str) and text.isascii() and text.isdigit()):
+    if not (isinstance(text, str) and text.isascii() and text.replace("~", "").isdigit()):
         raise InvalidArgumentError(f"the offset {dict(stored)!r} in the checkpoint must have an instant in {name!r}")
     return text

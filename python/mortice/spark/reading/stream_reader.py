@@ -33,7 +33,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, InvalidTableError, UnsupportedError
-from mortice.follow import Ranges
+from mortice.follow import Ranges, bound_of
 from mortice.instants import TIMELINE_ZONE, position_before
 from mortice.scan import Scan
 from mortice.spark.execution.arrow_udf import task_batches
@@ -206,7 +206,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         after, end = self._here(table, begin), self._here(table, until)
         if end is None or after == end:
             return []
-        if after is not None and end < after:
+        if after is not None and bound_of(end) < bound_of(after):
             raise InvalidArgumentError(
                 f"the checkpoint has a range from {after} to {end}, which is earlier: "
                 "its offsets are not of one query; start with a new checkpoint"
@@ -246,7 +246,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def _check_reached(table: Table, offset: Offset) -> None:
     """Raises an error if the timeline of the table ends before an offset that the stream has delivered."""
-    position = offset.instant or ""
+    position = bound_of(offset.instant or "")
     times = [time_ for one in table.timeline.active for time_ in (one.completion_time, one.requested_time) if time_]
     if max(times, default=position) < position:
         raise InvalidArgumentError(

@@ -6,9 +6,8 @@ use arrow_schema::SchemaRef;
 
 use crate::file_group::FileSlice;
 use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, StartPosition};
-use crate::timeline::Timeline;
+use crate::timeline::{ReadPosition, Timeline};
 use mortice_base::error::Result;
-use mortice_base::names::TimelinePosition;
 use mortice_formats::filter::Filter;
 use mortice_merge::config::{MergeConfig, MergeSemantics, ReadOptions, TableConfig};
 use mortice_storage::{RequestCounts, Storage, StorageOptions};
@@ -143,7 +142,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`OpenTable::position_here`].
-    pub fn position_here(&self, position: &TimelinePosition, layout: u8) -> Result<Option<TimelinePosition>> {
+    pub fn position_here(&self, position: &ReadPosition, layout: u8) -> Result<Option<ReadPosition>> {
         self.0.position_here(position, layout)
     }
 }

@@ -1,4 +1,5 @@
-//! What an archiver reads of the archive: instants that are active as well, and the files of the history.
+//! What an archiver and a verification read of the archive: instants that are active as well, all writes, and the files
+//! of the history.
 //!
 //! An archiver that was stopped leaves instants on the active timeline that it has archived. They are in the newest
 //! files of the archive.
@@ -15,6 +16,20 @@ use mortice_merge::config::TimelineLayout;
 pub use super::history_v2::{HistoryFile, history_batches, history_files, manifest_files};
 
 impl Timeline {
+    /// The requested times of all writes in the archive, also of those that are on the active timeline.
+    ///
+    /// # Errors
+    /// Errors of reading the archive.
+    pub fn all_archived_writes(&self) -> Result<BTreeSet<RequestedTime>> {
+        let Some(folder) = &self.archive_folder else { return Ok(BTreeSet::new()) };
+        let archived = match self.layout {
+            TimelineLayout::V1 => archived_v1::instants(&*self.storage, folder)?,
+            TimelineLayout::V2 => history_v2::instants(&*self.storage, folder)?,
+        };
+        let writes = archived.into_iter().filter(|instant| instant.action.is_write());
+        Ok(writes.map(|instant| instant.requested_time).collect())
+    }
+
     /// The active completed instants that the archive has already.
     ///
     /// # Errors

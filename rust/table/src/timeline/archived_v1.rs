@@ -394,7 +394,7 @@ mod tests {
     }
 
     fn visited(files: &[(&str, &[u8])], begin: &str, end: &str) -> Result<Vec<String>> {
-        let range = TimelineRange { begin: Some(begin.into()), end: Some(end.into()) };
+        let range = TimelineRange { begin: Some(begin.into()), end: Some(end.into()), ..TimelineRange::default() };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, metadata: CommitMetadata| {
             visited.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));

@@ -156,7 +156,10 @@ pub(super) fn visit_writes(
 ) -> Result<()> {
     // A write is completed after it is requested.
     let is_after = |oldest| range.end.as_ref().is_some_and(|end| TimelinePosition::from(oldest) > *end);
-    let is_wanted = |one: &Instant| one.completion_time.as_ref().is_some_and(|time| range.contains(&time.into()));
+    let is_wanted = |one: &Instant| {
+        let completion = one.completion_time.as_ref();
+        completion.is_some_and(|time| range.contains_write(&time.into(), &one.requested_time))
+    };
     for name in files(storage, folder)? {
         let (oldest, newest) = requested_times(&name);
         let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < *from);
@@ -388,7 +391,11 @@ mod tests {
         let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
         let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
-            let range = TimelineRange { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
+            let range = TimelineRange {
+                begin: Some(begin.into()),
+                end: end.map(TimelinePosition::from),
+                ..TimelineRange::default()
+            };
             let mut visited = Vec::new();
             let mut visit = |write: &Instant, metadata: CommitMetadata| {
                 assert_eq!(metadata.operation, format!("OF {}", write.requested_time));

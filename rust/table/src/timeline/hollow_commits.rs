@@ -95,7 +95,7 @@ mod tests {
     use mortice_base::ErrorKind;
 
     fn range(begin: &str, end: &str) -> TimelineRange {
-        TimelineRange { begin: Some(begin.into()), end: Some(end.into()) }
+        TimelineRange { begin: Some(begin.into()), end: Some(end.into()), ..TimelineRange::default() }
     }
 
     #[test]

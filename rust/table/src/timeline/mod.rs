@@ -16,6 +16,7 @@
 //! | `archived_since` | writes that were archived since a timeline was listed |
 //! | `compacted_logs` | log files that compactions skipped |
 //! | `range` | the range of an incremental query |
+//! | `read_position` | how far a reader of commits has come |
 //! | `write_operation`, `operations` | the operation of a commit, and what follows from it |
 //! | `positions` | positions between the writes of a timeline |
 //! | `hollow_commits` | pending writes in a range that later ones have overtaken |
@@ -49,6 +50,7 @@ mod named_timeline;
 mod operations;
 mod positions;
 mod range;
+mod read_position;
 mod removed_since;
 mod savepoint;
 mod service_plans;
@@ -66,6 +68,7 @@ pub use instant::{Action, Instant, InstantState};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use range::{TimelineRange, WriteVisitor};
+pub use read_position::ReadPosition;
 pub use removed_since::RemovedFiles;
 pub use service_plans::CompactionOperation;
 pub use timeline::{CompletionStatus, Timeline};

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::instant::Instant;
+use super::instant::{Action, Instant};
 use super::range::TimelineRange;
+use super::read_position::ReadPosition;
 use super::timeline::Timeline;
 use mortice_base::error::Result;
 use mortice_base::names::TimelinePosition;
@@ -62,6 +63,42 @@ impl Timeline {
         let passed = pairs.iter().filter(|(from, to)| from <= position && next.is_none_or(|next| to < next));
         Ok(passed.map(|(_, to)| to.clone()).max())
     }
+
+    /// Returns the position after all commits up to a bound.
+    #[must_use]
+    pub fn position_after(&self, bound: TimelinePosition) -> ReadPosition {
+        let is_of_rows =
+            |write: &&Instant| matches!(write.action, Action::Commit | Action::DeltaCommit | Action::ReplaceCommit);
+        let open = match self.layout {
+            // No commit is read while an earlier one is pending.
+            TimelineLayout::V1 => BTreeSet::new(),
+            TimelineLayout::V2 => {
+                let times = self.pending_writes().filter(is_of_rows).map(|write| write.requested_time.clone());
+                times.filter(|time| TimelinePosition::from(time) < bound).collect()
+            }
+        };
+        ReadPosition { bound, open }
+    }
+
+    /// Returns the writes that were open at a position and were completed before its bound, in the order of their
+    /// completion. Writes that were archived are left out unless `with_archive` is set.
+    ///
+    /// # Errors
+    /// Errors of reading the archive.
+    pub fn late_writes(&self, position: &ReadPosition, with_archive: bool) -> Result<Vec<Instant>> {
+        let mut late = Vec::new();
+        for time in &position.open {
+            let active = self.writes_at(time).next().is_some();
+            let writes: Vec<&Instant> = match !active && with_archive && self.is_before_start(time) {
+                true => self.archived_at(time)?.collect(),
+                false => self.writes_at(time).collect(),
+            };
+            let is_late = |write: &&&Instant| write.is_completed_write() && self.bound_of(write) <= position.bound;
+            late.extend(writes.iter().filter(is_late).map(|write| Instant::clone(write)));
+        }
+        late.sort_by_key(|write| self.bound_of(write));
+        Ok(late)
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +107,7 @@ mod tests {
     use crate::timeline::timeline;
 
     fn bounds(names: &[&str], begin: &str) -> Vec<String> {
-        let range = TimelineRange { begin: Some(begin.into()), end: None };
+        let range = TimelineRange { begin: Some(begin.into()), ..TimelineRange::default() };
         timeline(names).bounds_in(&range, true).unwrap().into_iter().map(String::from).collect()
     }
 

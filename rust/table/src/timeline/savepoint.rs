@@ -50,7 +50,7 @@ impl Timeline {
             }
         }
         let (mut logs, mut gone) = (Vec::new(), BTreeSet::new());
-        let range = TimelineRange { begin: None, end: Some(instant.into()) };
+        let range = TimelineRange { end: Some(instant.into()), ..TimelineRange::default() };
         self.visit_writes_in(&range, &mut |_, metadata| {
             for path in metadata.paths() {
                 let (partition, name) = path.rsplit_once('/').unwrap_or(("", path));

@@ -28,7 +28,10 @@ impl Timeline {
         if self.may_reach_archive(range) {
             self.visit_archived_writes_in(range, visit)?;
         }
-        let writes = || self.completed_writes().filter(move |write| range.contains(&self.bound_of(write)));
+        let writes = || {
+            self.completed_writes()
+                .filter(move |write| range.contains_write(&self.bound_of(write), &write.requested_time))
+        };
         self.prefetch(writes().map(|write| write.file_name.clone()))?;
         for write in writes() {
             visit(write, self.commit_metadata(write, MetadataPart::All)?.unwrap_or_default())?;
@@ -54,7 +57,7 @@ impl Timeline {
         let (Some(begin), Some(start)) = (&range.begin, self.start()) else { return true };
         match self.layout {
             TimelineLayout::V1 => *begin < TimelinePosition::from(start),
-            TimelineLayout::V2 => day_before(begin).is_none_or(|day_before| day_before < *start),
+            TimelineLayout::V2 => requested_from(range, begin).is_none_or(|first| first < *start),
         }
     }
 
@@ -70,11 +73,17 @@ impl Timeline {
         match self.layout {
             TimelineLayout::V1 => archived_v1::visit_writes(&*self.storage, folder, range, &mut unless_active),
             TimelineLayout::V2 => {
-                let requested_from = range.begin.as_ref().and_then(day_before);
+                let requested_from = range.begin.as_ref().and_then(|begin| requested_from(range, begin));
                 history_v2::visit_writes(&*self.storage, folder, range, requested_from.as_ref(), &mut unless_active)
             }
         }
     }
+}
+
+/// Returns the first time at which a write of a range may have been requested, `None` if that is not known.
+fn requested_from(range: &TimelineRange, begin: &TimelinePosition) -> Option<RequestedTime> {
+    let day_before = day_before(begin)?;
+    Some(range.open_at_begin.first().map_or(day_before.clone(), |open| day_before.min(open.clone())))
 }
 
 /// Returns the time a day before a position, to the second; `None` if the position is not a time of the calendar.
@@ -91,7 +100,11 @@ mod tests {
     fn visited(names: &[&str], begin: Option<&str>, end: Option<&str>) -> Vec<String> {
         // The files of commits are empty, so no metadata is visited.
         let timeline = timeline(names);
-        let range = TimelineRange { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
+        let range = TimelineRange {
+            begin: begin.map(TimelinePosition::from),
+            end: end.map(TimelinePosition::from),
+            ..TimelineRange::default()
+        };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, _: CommitMetadata| {
             visited.push(write.requested_time.to_string());

@@ -129,7 +129,7 @@ impl WrittenRanges {
             return Ok(Arc::clone(archived));
         }
         let mut archived = Vec::new();
-        let all = TimelineRange { begin: None, end: None };
+        let all = TimelineRange::default();
         let visited = self.timeline.visit_archived_writes_in(&all, &mut |write, metadata| {
             archived.push((write.requested_time.clone(), ranges_of_files(metadata)));
             Ok(())

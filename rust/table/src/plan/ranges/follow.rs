@@ -3,7 +3,7 @@
 //! | layout | order and positions | may miss |
 //! |---|---|---|
 //! | 1 (table version 7 and below) | requested times; stops at the first pending write | a writer that chooses its instant long before it is on the timeline |
-//! | 2 | completion times, which Hudi assigns in increasing order | nothing |
+//! | 2 | completion times; a write that was pending at a position and is completed before it is returned late | nothing |
 //!
 //! Table services write no new rows: they advance the position and are not returned. If nothing has changed, polling
 //! the table takes one listing of its timeline. The archive is read if the start is old, or if commits may have been
@@ -18,7 +18,7 @@ use crate::plan::open_table::OpenTable;
 use crate::plan::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
 use crate::plan::query_options::QueryOptions;
 use crate::plan::scan::Scan;
-use crate::timeline::{self, MetadataPart, Timeline, TimelineRange};
+use crate::timeline::{self, MetadataPart, ReadPosition, Timeline, TimelineRange};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::TimelinePosition;
 use mortice_merge::config::TimelineLayout;
@@ -45,7 +45,7 @@ pub enum StartPosition {
 /// The position in a table's commits, and the commits after it that are known.
 pub struct Follower {
     table: Arc<OpenTable>,
-    position: Option<TimelinePosition>,
+    position: Option<ReadPosition>,
     waiting: VecDeque<Increment>,
     /// Whether all commits on the table's timeline, as it was read, have been returned.
     is_exhausted: bool,
@@ -59,13 +59,15 @@ pub struct Follower {
 struct Increment {
     timeline_range: TimelineRange,
     written: WrittenFiles,
+    /// The position after it.
+    after: ReadPosition,
 }
 
 /// Information about a commit that has not been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadCommit {
     /// The position after the commit.
-    pub position: TimelinePosition,
+    pub position: ReadPosition,
     /// The size of the files that it wrote or appended to, as far as it is reported.
     pub bytes: u64,
     /// Whether it is of a table service, which writes no new rows.
@@ -73,13 +75,9 @@ pub struct UnreadCommit {
 }
 
 impl Increment {
-    fn position(&self) -> TimelinePosition {
-        self.timeline_range.end.clone().unwrap_or_default()
-    }
-
     fn step(&self) -> UnreadCommit {
         let (bytes, is_service) = (self.written.bytes(), self.written.is_skipped());
-        UnreadCommit { position: self.position(), bytes, is_service }
+        UnreadCommit { position: self.after.clone(), bytes, is_service }
     }
 }
 
@@ -90,9 +88,9 @@ impl Follower {
         table.check_rows_tell_commits()?;
         let position = match start {
             StartPosition::Earliest => None,
-            StartPosition::Latest => table.timeline.newest_bound()?,
+            StartPosition::Latest => table.timeline.newest_bound()?.map(|bound| table.timeline.position_after(bound)),
             StartPosition::After(instant) => {
-                TimelineRange::from_query(instant, None, table.config.timeline_zone)?.begin
+                Some(ReadPosition::from_query("start", instant, table.config.timeline_zone)?)
             }
         };
         Ok(Self {
@@ -107,7 +105,7 @@ impl Follower {
 
     /// Returns the position from which a new follower continues; `None` if no commit has been returned or skipped.
     #[must_use]
-    pub fn position(&self) -> Option<&TimelinePosition> {
+    pub fn position(&self) -> Option<&ReadPosition> {
         self.position.as_ref()
     }
 
@@ -135,7 +133,7 @@ impl Follower {
     /// Advances the position beyond the commit that [`Self::peek`] returned.
     pub fn pass(&mut self) {
         if let Some(passed) = self.waiting.pop_front() {
-            self.position = Some(passed.position());
+            self.position = Some(passed.after);
         }
     }
 
@@ -159,8 +157,8 @@ impl Follower {
         let range = IncrementalRange { rows, full_scan: FullScanFallback::Disabled, ..IncrementalRange::default() };
         while self.fill()? {
             while let Some(increment) = self.waiting.front() {
-                let Increment { timeline_range, written } = increment;
-                let instant = increment.position();
+                let Increment { timeline_range, written, .. } = increment;
+                let instant = timeline_range.end.clone().unwrap_or_default();
                 let scan = || self.table.scan_written(options, &range, timeline_range.clone(), written);
                 let scan = match (!written.is_skipped()).then(scan).transpose() {
                     // The schema of the table is that of its newest commit.
@@ -208,7 +206,7 @@ impl Follower {
         if self.table.config.layout() == table.config.layout() {
             // If the last commit that was returned is still active, and so are all writes that were pending then, no
             // unread commit has been archived.
-            let passed = self.position.as_ref();
+            let passed = self.position.as_ref().map(|position| &position.bound);
             let is_there = new.completed_writes().any(|write| Some(&new.bound_of(write)) == passed);
             let still_active =
                 |write: &timeline::Instant| new.instants_at(&write.requested_time).iter().any(|one| one.is_same(write));
@@ -218,8 +216,9 @@ impl Follower {
                 TimelineLayout::V2 => (true, new),
                 TimelineLayout::V1 => (false, old),
             };
-            self.position =
-                self.position.as_ref().map_or(Ok(None), |passed| timeline.translated(passed, is_upgrade))?;
+            let passed = self.position.as_ref();
+            let here = passed.map_or(Ok(None), |passed| timeline.translated(&passed.bound, is_upgrade))?;
+            self.position = here.map(ReadPosition::from);
             self.may_be_archived = true;
         }
         (self.table, self.is_exhausted) = (Arc::new(table), false);
@@ -235,10 +234,10 @@ impl OpenTable {
     ///
     /// # Errors
     /// `Unsupported` if the table was downgraded, because its timeline no longer has completion times.
-    pub fn position_here(&self, position: &TimelinePosition, layout: u8) -> Result<Option<TimelinePosition>> {
+    pub fn position_here(&self, position: &ReadPosition, layout: u8) -> Result<Option<ReadPosition>> {
         match (layout, self.config.layout()) {
             (1, TimelineLayout::V1) | (2, TimelineLayout::V2) => Ok(Some(position.clone())),
-            (1, TimelineLayout::V2) => self.timeline.translated(position, true),
+            (1, TimelineLayout::V2) => Ok(self.timeline.translated(&position.bound, true)?.map(ReadPosition::from)),
             _ => Err(Error::unsupported(format!(
                 "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, has no completion times to compare it with",
                 self.config.version.number()
@@ -262,17 +261,19 @@ impl OpenTable {
     /// `is_patient` is set, an empty or truncated file is treated as such a file.
     fn increments_after(
         &self,
-        position: Option<&TimelinePosition>,
+        position: Option<&ReadPosition>,
         may_be_archived: bool,
         is_patient: bool,
     ) -> Result<(VecDeque<Increment>, Option<TimelinePosition>)> {
         let timeline = &self.timeline;
-        let mut timeline_range = TimelineRange { begin: position.cloned(), end: None };
+        let mut increments = self.late_increments(position, may_be_archived)?;
+        let mut timeline_range =
+            TimelineRange { begin: position.map(|position| position.bound.clone()), ..TimelineRange::default() };
         let with_archive = may_be_archived && timeline.may_reach_archive(&timeline_range);
         let times = timeline.bounds_in(&timeline_range, with_archive)?;
         let mut written: BTreeMap<TimelinePosition, WrittenFiles> =
             times.into_iter().take(AT_ONCE).map(|time| (time, WrittenFiles::default())).collect();
-        let Some((last, _)) = written.last_key_value() else { return Ok((VecDeque::new(), None)) };
+        let Some((last, _)) = written.last_key_value() else { return Ok((increments, None)) };
         timeline_range.end = Some(last.clone());
         if with_archive {
             timeline.visit_archived_writes_in(&timeline_range, &mut |write, metadata| {
@@ -296,11 +297,29 @@ impl OpenTable {
             written.retain(|bound, _| bound < unready);
         }
         let mut begin = timeline_range.begin;
-        let increment = |(time, written): (TimelinePosition, WrittenFiles)| {
-            let timeline_range = TimelineRange { begin: begin.replace(time.clone()), end: Some(time) };
-            Increment { timeline_range, written }
-        };
-        Ok((written.into_iter().map(increment).collect(), unready))
+        increments.extend(written.into_iter().map(|(time, written)| {
+            let (begin, end) = (begin.replace(time.clone()), Some(time.clone()));
+            let timeline_range = TimelineRange { begin, end, ..TimelineRange::default() };
+            Increment { timeline_range, written, after: timeline.position_after(time) }
+        }));
+        Ok((increments, unready))
+    }
+
+    /// Returns the commits that were pending at a position and were completed before it. Their metadata is complete: by
+    /// then others had overtaken them.
+    fn late_increments(&self, position: Option<&ReadPosition>, may_be_archived: bool) -> Result<VecDeque<Increment>> {
+        let mut increments = VecDeque::new();
+        let Some(mut after) = position.cloned() else { return Ok(increments) };
+        for write in self.timeline.late_writes(&after, may_be_archived)? {
+            let metadata = self.timeline.commit_metadata(&write, MetadataPart::All)?.unwrap_or_default();
+            let mut written = WrittenFiles::default();
+            written.add(&write, metadata, SERVICES);
+            after.open.remove(&write.requested_time);
+            let end = Some(self.timeline.bound_of(&write));
+            let timeline_range = TimelineRange { end, ..TimelineRange::default() };
+            increments.push_back(Increment { timeline_range, written, after: after.clone() });
+        }
+        Ok(increments)
     }
 }
 

@@ -266,7 +266,8 @@ mod tests {
         assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
         assert_eq!(written.bytes(), 37);
         assert_eq!(written.latest().unwrap(), "3");
-        let timeline_range = TimelineRange { begin: Some("0".into()), end: Some("3".into()) };
+        let timeline_range =
+            TimelineRange { begin: Some("0".into()), end: Some("3".into()), ..TimelineRange::default() };
         let range = written.range(TimelineLayout::V2, &timeline_range);
         assert!(
             ["1", "2", "3"]

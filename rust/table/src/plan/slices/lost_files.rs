@@ -123,7 +123,7 @@ impl OpenTable {
     /// active still.
     fn replaced_in_archive(&self, as_of: &RequestedTime) -> Result<BTreeSet<(String, String)>> {
         let mut groups = BTreeSet::new();
-        self.timeline.visit_archived_writes_in(&TimelineRange { begin: None, end: None }, &mut |write, metadata| {
+        self.timeline.visit_archived_writes_in(&TimelineRange::default(), &mut |write, metadata| {
             if write.requested_time <= *as_of {
                 for (partition, ids) in metadata.replaced {
                     groups.extend(ids.into_iter().map(|id| (partition.clone(), id)));

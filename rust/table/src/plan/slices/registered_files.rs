@@ -27,7 +27,7 @@ fn of_any_write(timeline: &Timeline) -> Result<Option<String>> {
         return Ok(Some(found));
     }
     let mut found = None;
-    timeline.visit_writes_in(&TimelineRange { begin: None, end: None }, &mut |_, metadata| {
+    timeline.visit_writes_in(&TimelineRange::default(), &mut |_, metadata| {
         found = found.take().or_else(|| metadata.paths().find(|path| is_registered(path)).map(str::to_owned));
         Ok(())
     })?;
