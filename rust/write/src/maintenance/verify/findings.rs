@@ -37,8 +37,10 @@ pub enum FindingKind {
     IndexStaleKey,
     /// The metadata table lists a file of an instant that was not committed.
     ListedUncommitted,
-    /// A file that no completed instant wrote is before the start of the timeline, where files count as committed.
+    /// A file of an instant that was rolled back is before the start of the timeline, where files count as committed.
     UncommittedFile,
+    /// A file before the start of the timeline of whose instant nothing is known: a completed write may have written it.
+    UnaccountedFile,
     /// Files of a file group that an archived write replaced: its rows are in the table again.
     LiveReplacedGroup,
     /// A data file that no instant accounts for.
@@ -73,6 +75,7 @@ impl FindingKind {
             Self::IndexStaleKey => "index_stale_key",
             Self::ListedUncommitted => "listed_uncommitted",
             Self::UncommittedFile => "uncommitted_file",
+            Self::UnaccountedFile => "unaccounted_file",
             Self::LiveReplacedGroup => "live_replaced_group",
             Self::OrphanFile => "orphan_file",
             Self::TemporaryFile => "temporary_file",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::findings::{Finding, FindingKind};
-use super::stored_files::{StoredFiles, joined};
+use super::stored_files::{ArchivedWrites, StoredFiles, joined};
 use super::uncommitted_files::uncommitted_files;
 use crate::metadata_upkeep::METADATA_ROOT;
 use mortice_base::error::{ErrorKind, Result};
@@ -55,22 +55,25 @@ impl MetadataStorage {
 
     /// Files of instants that are not on its timeline, such as those of a writer that went on after it was rolled back. Once the
     /// timeline begins after such an instant, its records count as committed.
-    pub(super) fn orphans(&self) -> Vec<Finding> {
+    ///
+    /// # Errors
+    /// Those of reading the archive.
+    pub(super) fn orphans(&self) -> Result<Vec<Finding>> {
         let is_v1 = self.config.layout() == TimelineLayout::V1;
-        let mut found = Vec::new();
+        let (archived, mut found) = (ArchivedWrites::new(&self.timeline), Vec::new());
         for (partition, name, instant, status) in self.stored.data_files() {
             // Up to version 7 the name of a log has the instant of its slice.
             let is_named_by_slice = is_v1 && LogFileName::parse(name).is_some();
             let is_known =
                 self.timeline.writes_at(&instant).next().is_some() || self.timeline.is_before_start(&instant);
-            if !is_known && !is_named_by_slice {
+            if !is_known && !is_named_by_slice && !archived.has(&instant)? {
                 let message = format!("no instant {instant} is on the timeline of the metadata table");
                 found.push(
                     Finding::new(FindingKind::OrphanFile, joined(partition, name), message).with_bytes(status.len),
                 );
             }
         }
-        found
+        Ok(found)
     }
 
     /// Pending delta commits of instants that are not pending in the table: of writers that were stopped, or went on after they were

@@ -1,5 +1,6 @@
 //! The data files of a table in storage, and what its timeline says of them.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_storage::{FileStatus, FileStore, FolderEntry, Storage};
 use mortice_table::file_group::partitions;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::{Instant, MetadataPart, RemovedFiles};
+use mortice_table::timeline::{Instant, MetadataPart, RemovedFiles, Timeline};
 
 /// Data files by partition and name.
 pub(super) struct StoredFiles {
@@ -126,16 +127,19 @@ fn compare_file(
     is_wrong.then(|| Finding::new(FindingKind::WrongLength, path, message).with_bytes(status.len))
 }
 
-/// Files that no instant accounts for: of instants that are not on the timeline, and of completed writes that do not name them, which
-/// attempts of tasks left. Those of pending instants are a rollback's.
-pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &WrittenFiles) -> Vec<Finding> {
+/// Files that no instant accounts for: of instants that are neither on the timeline nor in the archive, and of completed writes that do
+/// not name them, which attempts of tasks left. Those of pending instants are a rollback's.
+///
+/// # Errors
+/// Those of reading the archive.
+pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &WrittenFiles) -> Result<Vec<Finding>> {
     let timeline = &table.timeline;
     let is_v2 = table.config.layout() == mortice_merge::config::TimelineLayout::V2;
-    let mut found = Vec::new();
+    let (archived, mut found) = (ArchivedWrites::new(timeline), Vec::new());
     for (partition, name, instant, status) in stored.data_files() {
         let path = joined(partition, name);
         let message = if timeline.writes_at(&instant).next().is_none() {
-            if timeline.is_before_start(&instant) {
+            if timeline.is_before_start(&instant) || archived.has(&instant)? {
                 continue;
             }
             format!("no instant {instant} is on the timeline")
@@ -150,5 +154,28 @@ pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &Written
         };
         found.push(Finding::new(FindingKind::OrphanFile, path, message).with_bytes(status.len));
     }
-    found
+    Ok(found)
+}
+
+/// The writes of the archive, read when they are first asked for: also those that are later than the start of the timeline,
+/// which files of the timeline that were lost leave.
+pub(super) struct ArchivedWrites<'a> {
+    timeline: &'a Timeline,
+    times: OnceCell<BTreeSet<RequestedTime>>,
+}
+
+impl<'a> ArchivedWrites<'a> {
+    pub(super) fn new(timeline: &'a Timeline) -> Self {
+        Self { timeline, times: OnceCell::new() }
+    }
+
+    /// # Errors
+    /// Those of reading the archive.
+    pub(super) fn has(&self, instant: &RequestedTime) -> Result<bool> {
+        if let Some(times) = self.times.get() {
+            return Ok(times.contains(instant));
+        }
+        let times = self.timeline.all_archived_writes()?;
+        Ok(self.times.get_or_init(|| times).contains(instant))
+    }
 }

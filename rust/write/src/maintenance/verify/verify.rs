@@ -133,13 +133,13 @@ pub(super) fn files_and_timeline(
         report.files = report.files.saturating_add(1);
         report.bytes = report.bytes.saturating_add(status.len);
     }
-    report.findings.extend(orphans(table, stored, &written));
+    report.findings.extend(orphans(table, stored, &written)?);
     report.findings.extend(uncommitted_files(&table.timeline, stored, table.config.layout())?);
     report.findings.extend(live_replaced_groups(table, stored)?);
     report.findings.extend(duplicate_buckets(table)?);
     report.findings.extend(compare_with_metadata_table(store, table, stored)?);
     if let Some(metadata) = metadata {
-        report.findings.extend(metadata.orphans());
+        report.findings.extend(metadata.orphans()?);
         report.findings.extend(metadata.orphan_instants(&table.timeline));
         report.findings.extend(metadata.uncommitted()?);
     }
