@@ -10,7 +10,7 @@ use super::requested_time;
 use crate::commit::TimelineWriter;
 use crate::services::check_no_restore;
 use crate::writable_table::{TableLocation, TableState, WritableTable};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
 use mortice_formats::filter::Filter;
 use mortice_storage::Storage;
@@ -109,7 +109,35 @@ fn create(
     writer.start(time, Action::Savepoint, &Bytes::new())?;
     let completion = state.clock.completion_time(time, &[timeline])?;
     let created = writer.complete_or_fail(time, Action::Savepoint, &completion, &content)?;
+    confirm_kept(state, &writer, &created, &files)?;
     Ok(SavepointResult { instant: time.clone(), completion_time: created.completion_time, files })
+}
+
+/// Makes sure, after a savepoint was completed, that no other writer has begun to delete its files since they were listed, as the lock was
+/// lost then: cleans that are planned after this listing see the savepoint. Otherwise it is deleted again.
+fn confirm_kept(state: &TableState, writer: &TimelineWriter, created: &Instant, files: &KeptFiles) -> Result<()> {
+    let known = &state.table.timeline;
+    let deletes = |file: &Instant| matches!(file.action, Action::Clean | Action::Rollback | Action::Restore);
+    let found = writer.files()?;
+    let mut since =
+        found.iter().filter(|file| deletes(file) && known.instants_at(&file.requested_time).is_empty()).peekable();
+    if since.peek().is_none() {
+        return Ok(());
+    }
+    let is_under_way =
+        since.any(|one| !found.iter().any(|file| file.is_completed() && file.requested_time == one.requested_time));
+    if !is_under_way
+        && &stored(state, files)? == files
+        && found
+            .iter()
+            .any(|file| file.requested_time == created.requested_time && file.action.is_write() && file.is_completed())
+    {
+        return Ok(());
+    }
+    writer.delete_instant(&created.requested_time, Action::Savepoint)?;
+    let message = "another writer has cleaned or rolled back files of the savepoint, as the lock of this one had expired; there is no \
+                   savepoint, make it again";
+    Err(Error::new(ErrorKind::WriteConflict, message).at_instant(&created.requested_time))
 }
 
 fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
@@ -231,13 +259,22 @@ fn delete(state: &TableState, time: &RequestedTime, is_dry_run: bool) -> Result<
 
 /// The files of a savepoint that are in storage, with their sizes.
 fn files_that_are_there(state: &TableState, savepoint: &Instant) -> Result<KeptFiles> {
+    let files = state.table.timeline.files_of_savepoint(savepoint, true)?;
+    let named =
+        files.into_iter().map(|(partition, names)| (partition, names.into_iter().map(|name| (name, 0)).collect()));
+    stored(state, &named.collect())
+}
+
+/// Those of these files that are in storage, with their sizes.
+fn stored(state: &TableState, files: &KeptFiles) -> Result<KeptFiles> {
     let place: Arc<dyn Storage> = Arc::<_>::clone(&state.store) as _;
     let mut kept = KeptFiles::new();
-    for (partition, names) in state.table.timeline.files_of_savepoint(savepoint, true)? {
+    for (partition, names) in files {
+        let partition = partition.clone();
         let files = files_of(place.as_ref(), &partition)?;
         let bases = files.base_files.into_iter().map(|base| (base.name.name, base.len));
         let logs = files.log_files.into_iter().map(|log| (log.name.name, log.len));
-        kept.insert(partition, bases.chain(logs).filter(|(name, _)| names.contains(name)).collect());
+        kept.insert(partition, bases.chain(logs).filter(|(name, _)| names.contains_key(name)).collect());
     }
     Ok(kept)
 }

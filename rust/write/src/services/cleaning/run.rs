@@ -30,7 +30,7 @@ use crate::services::restore::check_no_restore;
 use crate::writable_table::{TableState, WritableTable};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::TimelineLayout;
+use mortice_merge::config::{TableType, TimelineLayout};
 use mortice_table::file_group::FileSystemView;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{
@@ -141,7 +141,11 @@ impl<'a> Cleaning<'a> {
         if let Some((instant, found, table)) = if is_due { self.schedule()? } else { None } {
             let plan = self.checked_plan(&table, &instant)?;
             let plan = plan.ok_or_else(|| Error::internal("the plan of a clean is lost").at_instant(&instant))?;
-            let partitions = self.execute(&table, &instant, &plan, &BTreeSet::new())?;
+            // This process may have been stopped before its plan was on the timeline, while others went on.
+            let now = self.target.reopen()?;
+            let is_same = now.timeline.instants() == table.timeline.instants();
+            let needed = if is_same { BTreeSet::new() } else { needed_files(&now, &plan)? };
+            let partitions = self.execute(&now, &instant, &plan, &needed)?;
             results.push(Clean { partitions, ..result_of_plan(Some(instant), &found) });
         }
         Ok(results)
@@ -293,11 +297,20 @@ fn is_completed(table: &OpenTable, instant: &RequestedTime) -> bool {
     table.timeline.instants_at(instant).iter().any(|one| one.action == Action::Clean && one.is_completed())
 }
 
-/// The files of a plan that readers of the latest state need: the plan is damaged, or instants were rolled back since it was made.
+/// The files of a plan that readers of the latest state need, or savepoints: the plan is damaged, or instants were rolled back or
+/// savepoints made since it was made.
 fn needed_files(table: &OpenTable, plan: &CheckedPlan) -> Result<BTreeSet<DataPath>> {
     let view = FileSystemView::new(&table.timeline, &table.config, None)?;
     let partitions: BTreeSet<String> = plan.partitions.keys().cloned().collect();
     let mut needed = BTreeSet::new();
+    let has_logs = table.config.table_type == TableType::MergeOnRead;
+    for savepoint in table.timeline.savepoints() {
+        for (partition, names) in table.timeline.files_of_savepoint(savepoint, has_logs)? {
+            let planned = plan.partitions.get(&partition);
+            let kept = names.into_iter().filter(|name| planned.is_some_and(|planned| planned.contains(name)));
+            needed.extend(kept.map(|name| DataPath { partition: partition.clone(), name }));
+        }
+    }
     for files in table.files_of_partitions(Some(&partitions))? {
         let Some(names) = plan.partitions.get(&files.partition) else { continue };
         for slice in view.slices(&files)? {
