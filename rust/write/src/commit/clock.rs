@@ -110,7 +110,7 @@ fn newest<'a>(timelines: &[&'a Timeline]) -> Option<&'a str> {
 
 /// The millisecond after a time. Of a time with more digits, the millisecond after the one that it belongs to; of one in seconds, the
 /// second after it.
-fn next_after(time: &str) -> Result<String> {
+pub(crate) fn next_after(time: &str) -> Result<String> {
     let (millis, step) = match time.get(..DIGITS) {
         Some(millis) => (millis.to_owned(), TimeDelta::milliseconds(1)),
         None => (format!("{time}000"), TimeDelta::seconds(1)),

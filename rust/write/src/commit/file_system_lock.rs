@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use super::lock::{HeldLock, TableLock};
+use super::lock::{HeldLock, LockState, TableLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::{FileStore, FolderEntry, PutOutcome};
@@ -67,14 +67,9 @@ impl TableLock for FileSystemLock {
             Err(_) if self.store.get(&self.path()).is_ok_and(|(found, _)| found == content) => {}
             Err(error) => return Err(error),
         }
-        Ok(Some(Box::new(HeldFileLock {
-            store: Arc::clone(&self.store),
-            path: self.path(),
-            content,
-            expiry: self.expiry,
-            taken,
-            is_released: false,
-        })))
+        let store = Arc::clone(&self.store);
+        let file = Arc::new(OwnLockFile { store, path: self.path(), content, expiry: self.expiry, taken });
+        Ok(Some(Box::new(HeldFileLock { file, is_released: false })))
     }
 
     fn location(&self) -> String {
@@ -82,16 +77,16 @@ impl TableLock for FileSystemLock {
     }
 }
 
-struct HeldFileLock {
+/// The lock file of a holder.
+struct OwnLockFile {
     store: Arc<dyn FileStore>,
     path: String,
     content: Bytes,
     expiry: Option<Duration>,
     taken: Instant,
-    is_released: bool,
 }
 
-impl HeldFileLock {
+impl OwnLockFile {
     /// Returns an error once the lock may have expired.
     fn check_age(&self) -> Result<()> {
         match self.expiry {
@@ -107,12 +102,6 @@ impl HeldFileLock {
         }
     }
 
-    /// Deletes the file, unless it is another writer's by now.
-    fn delete(&mut self) -> Result<()> {
-        self.is_released = true;
-        if self.check_age().is_ok() && self.is_own()? { self.store.delete(&self.path) } else { Ok(()) }
-    }
-
     fn is_own(&self) -> Result<bool> {
         match self.store.get(&self.path) {
             Ok((found, _)) => Ok(found == self.content),
@@ -122,14 +111,42 @@ impl HeldFileLock {
     }
 }
 
-impl HeldLock for HeldFileLock {
-    fn check(&mut self) -> Result<()> {
+impl LockState for OwnLockFile {
+    fn check_time(&self) -> Result<()> {
+        self.check_age()
+    }
+
+    fn check(&self) -> Result<()> {
         self.check_age()?;
         if self.is_own()? {
             return Ok(());
         }
         let message = "the lock of the table was taken over or removed while it was held: another writer may have it";
         Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.store.full_path(&self.path)))
+    }
+}
+
+struct HeldFileLock {
+    file: Arc<OwnLockFile>,
+    is_released: bool,
+}
+
+impl HeldFileLock {
+    /// Deletes the file, unless it is another writer's by now.
+    fn delete(&mut self) -> Result<()> {
+        self.is_released = true;
+        let file = &self.file;
+        if file.check_age().is_ok() && file.is_own()? { file.store.delete(&file.path) } else { Ok(()) }
+    }
+}
+
+impl HeldLock for HeldFileLock {
+    fn check(&mut self) -> Result<()> {
+        self.file.check()
+    }
+
+    fn state(&self) -> Option<Arc<dyn LockState>> {
+        Some(Arc::clone(&self.file) as _)
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The lock of a table, which one writer holds at a time (`LockProvider`).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -39,11 +40,29 @@ pub trait HeldLock: Send {
     /// `WriteConflict` if another writer has or may have the lock; those of the storage.
     fn check(&mut self) -> Result<()>;
 
+    /// What tells whether the lock was lost; none for one that cannot be lost.
+    fn state(&self) -> Option<Arc<dyn LockState>>;
+
     /// Releases the lock.
     ///
     /// # Errors
     /// Those of the storage.
     fn release(self: Box<Self>) -> Result<()>;
+}
+
+/// Whether a lock is still its holder's.
+pub trait LockState: Send + Sync {
+    /// Makes sure that the lock has not expired by the clock of this process. This costs nothing.
+    ///
+    /// # Errors
+    /// `WriteConflict` if it has.
+    fn check_time(&self) -> Result<()>;
+
+    /// As [`HeldLock::check`].
+    ///
+    /// # Errors
+    /// As for that.
+    fn check(&self) -> Result<()>;
 }
 
 /// Takes a lock, waiting for other writers.
@@ -100,6 +119,10 @@ mod tests {
     impl HeldLock for FreeLock {
         fn check(&mut self) -> Result<()> {
             Ok(())
+        }
+
+        fn state(&self) -> Option<Arc<dyn LockState>> {
+            None
         }
 
         fn release(self: Box<Self>) -> Result<()> {

@@ -7,6 +7,7 @@ use super::conflict_unit::ConflictUnit;
 use super::file_system_lock::FileSystemLock;
 use super::heartbeat::HeartbeatOptions;
 use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
+use super::lock_fence::LockFence;
 use super::root_lock::RootLock;
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
@@ -37,6 +38,7 @@ pub enum FailedWrites {
 /// How writers of a table keep out of each other's way.
 pub struct Concurrency {
     lock: Arc<dyn TableLock>,
+    fence: Arc<LockFence>,
     /// Whether the writers are configured to share the lock; each is configured to be the only one otherwise.
     is_shared: bool,
     wait: LockWait,
@@ -64,6 +66,7 @@ impl Concurrency {
             None | Some("single_writer") => {
                 return Ok(Self {
                     lock: Arc::new(RootLock::new(store)),
+                    fence: Arc::default(),
                     is_shared: false,
                     wait: RootLock::wait(wait),
                     failed_writes: policy.unwrap_or(FailedWrites::Eager),
@@ -96,6 +99,7 @@ impl Concurrency {
         }
         Ok(Self {
             lock: table_lock(store, storage, options)?,
+            fence: Arc::default(),
             is_shared: true,
             wait,
             failed_writes: policy.unwrap_or(FailedWrites::Lazy),
@@ -122,7 +126,13 @@ impl Concurrency {
     /// # Errors
     /// As for [`acquire`].
     pub fn lock(&self) -> Result<Box<dyn HeldLock>> {
-        acquire(&*self.lock, self.wait)
+        acquire(&*self.lock, self.wait).map(|held| self.fence.raise(held))
+    }
+
+    /// What the table's store looks at before each change, while the lock is held.
+    #[must_use]
+    pub fn fence(&self) -> &Arc<LockFence> {
+        &self.fence
     }
 
     /// Releases a lock once the clocks of all writers are past the times that were generated under it.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::lock::{HeldLock, LockWait, TableLock};
+use super::lock::{HeldLock, LockState, LockWait, TableLock};
 use mortice_base::error::{Error, Result};
 use mortice_storage::{FileStore, RootLock as StoreLock};
 
@@ -68,6 +68,10 @@ impl HeldLock for HeldRoot {
     fn check(&mut self) -> Result<()> {
         // It cannot be lost.
         Ok(())
+    }
+
+    fn state(&self) -> Option<Arc<dyn LockState>> {
+        None
     }
 
     fn release(self: Box<Self>) -> Result<()> {

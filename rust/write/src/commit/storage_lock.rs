@@ -9,6 +9,7 @@
 //! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
 //! means that another writer has the lock, unless the object is still the holder's: then the answer to its last write was lost.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::lock::{HeldLock, TableLock};
+use super::lock::{HeldLock, LockState, TableLock};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, FileVersion, PutOutcome};
@@ -158,6 +159,8 @@ impl TableLock for StorageLock {
 struct Shared {
     lock: StorageLock,
     state: Mutex<State>,
+    /// When the lock ends, in milliseconds since the epoch; 0 if it is lost. To be read while a renewal takes long.
+    until: AtomicU64,
     ended: Condvar,
 }
 
@@ -176,7 +179,8 @@ struct HeldStorageLock {
 impl HeldStorageLock {
     fn new(lock: StorageLock, version: FileVersion, until: Duration) -> Result<Self> {
         let state = Mutex::new(State { version, until, is_lost: false, is_ended: false });
-        let shared = Arc::new(Shared { lock, state, ended: Condvar::new() });
+        let until = AtomicU64::new(millis(until));
+        let shared = Arc::new(Shared { lock, state, until, ended: Condvar::new() });
         let renewing = Arc::clone(&shared);
         let renewer = std::thread::Builder::new()
             .name("mortice-lock".to_owned())
@@ -222,24 +226,48 @@ impl Shared {
     fn renew(&self, state: &mut State) {
         let Ok((content, until)) = self.lock.content(false) else { return };
         match self.lock.replace(&state.version, &content) {
-            Ok(PutOutcome::Written(version)) => (state.version, state.until) = (version, until),
-            Ok(PutOutcome::Refused) => state.is_lost = true,
+            Ok(PutOutcome::Written(version)) => {
+                (state.version, state.until) = (version, until);
+                self.until.store(millis(until), Ordering::Relaxed);
+            }
+            Ok(PutOutcome::Refused) => {
+                state.is_lost = true;
+                self.until.store(0, Ordering::Relaxed);
+            }
             Err(_) => {}
         }
+    }
+
+    fn lost(&self) -> Error {
+        let message = "the lock of the table was lost to another writer, or could not be renewed in time; write again, or raise \
+                       hoodie.write.lock.storage.validity.timeout.secs";
+        Error::new(ErrorKind::WriteConflict, message).in_file(self.lock.location())
+    }
+}
+
+impl LockState for Shared {
+    fn check_time(&self) -> Result<()> {
+        if millis(now()) < self.until.load(Ordering::Relaxed) { Ok(()) } else { Err(self.lost()) }
+    }
+
+    fn check(&self) -> Result<()> {
+        // The renewing thread waits meanwhile.
+        let state = self.state();
+        // A writer whose clock is ahead has taken it over earlier than this one's clock says.
+        if !state.is_lost && now() < state.until && self.lock.own_version()?.is_some() {
+            return Ok(());
+        }
+        Err(self.lost())
     }
 }
 
 impl HeldLock for HeldStorageLock {
     fn check(&mut self) -> Result<()> {
-        // The renewing thread waits meanwhile.
-        let state = self.shared.state();
-        // A writer whose clock is ahead has taken it over earlier than this one's clock says.
-        if !state.is_lost && now() < state.until && self.shared.lock.own_version()?.is_some() {
-            return Ok(());
-        }
-        let message = "the lock of the table was lost to another writer, or could not be renewed in time; write again, or raise \
-                       hoodie.write.lock.storage.validity.timeout.secs";
-        Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.shared.lock.location()))
+        self.shared.check()
+    }
+
+    fn state(&self) -> Option<Arc<dyn LockState>> {
+        Some(Arc::clone(&self.shared) as _)
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {
@@ -256,6 +284,10 @@ impl Drop for HeldStorageLock {
 /// Since the epoch.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

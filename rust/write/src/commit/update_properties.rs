@@ -8,9 +8,10 @@
 use bytes::Bytes;
 use chrono::Utc;
 
+use super::replace_unchanged::{read_to_replace, replace_unchanged};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::PropertiesFile;
-use mortice_storage::{FileStore, FileVersion, PutOutcome};
+use mortice_storage::{FileStore, FileVersion};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
@@ -33,7 +34,7 @@ pub fn update_properties(
             return Ok(old);
         }
         let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
-        if replace_file(store, &content, &version)? {
+        if replace_unchanged(store, MAIN, &content, Some(&version))?.is_some() {
             return Ok(new);
         }
     }
@@ -44,44 +45,37 @@ pub fn update_properties(
     .in_file(store.full_path(MAIN)))
 }
 
-/// Replaces the file if it has the version; returns false if another writer has replaced it.
-///
-/// Storage that cannot compare versions has it compared right before, as Hudi has: a writer that is not alone holds the
-/// table's lock.
-fn replace_file(store: &dyn FileStore, content: &Bytes, version: &FileVersion) -> Result<bool> {
-    if store.compares_versions() {
-        return Ok(matches!(store.put(MAIN, content, Some(version))?, PutOutcome::Written(_)));
-    }
-    if store.get(MAIN)?.1 != *version {
-        return Ok(false);
-    }
-    Ok(matches!(store.put(MAIN, content, None)?, PutOutcome::Written(_)))
-}
-
 /// Returns the properties and their version, after a backup was put back if the main file is not whole.
 fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
-    let main = whole(store, MAIN)?;
+    let found = read_to_replace(store, MAIN)?;
+    let torn = found.as_ref().map(|(_, version)| version.clone());
+    let main = found.and_then(|(bytes, version)| Some((parse_whole(&bytes)?, version)));
     let backup = whole(store, BACKUP)?;
     match (main, backup) {
         // The main file ends before its checksum: Hudi writes one to every file that it has a backup of.
-        (Some((main, _)), Some((backup, _))) if !main.has_checksum() && backup.has_checksum() => {
-            put_back(store, &backup)
+        (Some((main, version)), Some((backup, _))) if !main.has_checksum() && backup.has_checksum() => {
+            put_back(store, &backup, Some(&version))
         }
         (Some(main), None) => Ok(main),
         (Some(main), Some(_)) => {
             store.delete(BACKUP)?;
             Ok(main)
         }
-        (None, Some((backup, _))) => put_back(store, &backup),
+        (None, Some((backup, _))) => put_back(store, &backup, torn.as_ref()),
         (None, None) => Err(neither_is_whole(store)),
     }
 }
 
-/// Makes the backup the main file, and reads that: another writer may have changed it since.
-fn put_back(store: &dyn FileStore, backup: &PropertiesFile) -> Result<(PropertiesFile, FileVersion)> {
-    store.put(MAIN, &Bytes::from(backup.to_bytes()), None)?;
+/// Makes the backup the main file, if that is as it was read, and reads it again: another writer may have changed it since.
+fn put_back(
+    store: &dyn FileStore,
+    backup: &PropertiesFile,
+    read: Option<&FileVersion>,
+) -> Result<(PropertiesFile, FileVersion)> {
+    replace_unchanged(store, MAIN, &Bytes::from(backup.to_bytes()), read)?;
+    let main = whole(store, MAIN)?.ok_or_else(|| neither_is_whole(store))?;
     store.delete(BACKUP)?;
-    whole(store, MAIN)?.ok_or_else(|| neither_is_whole(store))
+    Ok(main)
 }
 
 fn neither_is_whole(store: &dyn FileStore) -> Error {
@@ -90,13 +84,12 @@ fn neither_is_whole(store: &dyn FileStore) -> Error {
 
 /// A file that is there and not torn.
 fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, FileVersion)>> {
-    let (bytes, version) = match store.get(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let Ok(file) = PropertiesFile::parse(&bytes) else { return Ok(None) };
-    Ok(file.is_whole().then_some((file, version)))
+    let found = read_to_replace(store, path)?;
+    Ok(found.and_then(|(bytes, version)| Some((parse_whole(&bytes)?, version))))
+}
+
+fn parse_whole(bytes: &[u8]) -> Option<PropertiesFile> {
+    PropertiesFile::parse(bytes).ok().filter(PropertiesFile::is_whole)
 }
 
 #[cfg(test)]

@@ -121,14 +121,18 @@ fn request(
         Action::ReplaceCommit => Bytes::from(HoodieRequestedReplaceMetadata::default().to_avro()?),
         _ => Bytes::new(),
     };
-    match (files.request(instant, action, &content)?, heartbeat) {
-        (PutOutcome::Refused, Some(heartbeat)) => {
-            heartbeat.stop()?;
-            delete_heartbeat(&**target.store(), instant)?;
-            Ok((PutOutcome::Refused, None))
-        }
-        outcome => Ok(outcome),
+    let put = files.request(instant, action, &content);
+    // With a conflict the lock was lost, and the instant is not on the timeline.
+    let is_given_up =
+        put.as_ref().map_or_else(|error| error.kind() == ErrorKind::WriteConflict, |put| *put == PutOutcome::Refused);
+    if !is_given_up {
+        return put.map(|put| (put, heartbeat));
     }
+    if let Some(heartbeat) = heartbeat {
+        heartbeat.stop()?;
+        delete_heartbeat(&**target.store(), instant)?;
+    }
+    put.map(|put| (put, None))
 }
 
 /// Starts the heartbeat of an instant, if writes have them.

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::key_encoding::decide_key_encoding;
 use super::location::TableLocation;
 use super::state::TableState;
-use crate::commit::{Clock, CommitValidator, Concurrency, HeldLock, TimelineWriter, UndoneWrite, check_version};
+use crate::commit::{
+    Clock, CommitValidator, Concurrency, FencedStore, HeldLock, TimelineWriter, UndoneWrite, check_version,
+};
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataUpkeep};
 use mortice_base::error::Result;
 use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOptions};
@@ -98,6 +100,7 @@ impl WritableTable {
         let ParsedOptions { options, warnings } = parsed;
         let store = location.open_store()?;
         let concurrency = Concurrency::from_options(&store, location.storage_options(), &options)?;
+        let store: Arc<dyn FileStore> = Arc::new(FencedStore::new(store, Arc::clone(concurrency.fence())));
         Ok(Self {
             location: location.clone(),
             store,

@@ -9,6 +9,7 @@ mod lost_lock;
 mod metadata_history;
 mod service_tests;
 mod simulation;
+mod stalled_changes;
 mod stalled_services;
 mod stopped_services;
 mod undone_instants;
