@@ -259,10 +259,10 @@ fn define_indexes(
 ) -> Result<()> {
     if wanted.contains(&PartitionKind::ColumnStats) {
         let columns = new_columns(&table.config, &current_schema(table)?, choice);
-        define_index(store, "column_stats", column_stats_definition(&columns))?;
+        define_index(store, "column_stats", &column_stats_definition(&columns))?;
     }
     if wanted.contains(&PartitionKind::RecordIndex) {
-        define_index(store, "record_index", record_index_definition())?;
+        define_index(store, "record_index", &record_index_definition())?;
     }
     Ok(())
 }

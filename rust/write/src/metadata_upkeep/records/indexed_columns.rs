@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::column_kind::{ColumnKind, IndexVersion};
+use crate::commit::{read_to_replace, replace_unchanged};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
@@ -22,6 +23,8 @@ const COLUMN_LIST: &str = "hoodie.metadata.index.column.stats.column.list";
 const MOST: &str = "hoodie.metadata.index.column.stats.max.columns.to.index";
 /// The default of `hoodie.metadata.index.column.stats.max.columns.to.index`.
 const MAX_COLUMNS: usize = 32;
+/// Attempts to replace the definitions while other writers do.
+const ATTEMPTS: usize = 8;
 /// Meta columns with statistics, in the order of the definition.
 pub(in crate::metadata_upkeep) const META: [&str; 3] =
     [meta_columns::COMMIT_TIME, meta_columns::PARTITION_PATH, meta_columns::RECORD_KEY];
@@ -205,21 +208,20 @@ pub(in crate::metadata_upkeep) fn new_columns(
 pub(in crate::metadata_upkeep) fn define_index(
     store: &dyn FileStore,
     name: &str,
-    definition: serde_json::Value,
+    definition: &serde_json::Value,
 ) -> Result<()> {
-    let mut all = match store.get(DEFINITIONS) {
-        Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => json!({}),
-        Err(error) => return Err(error),
-    };
-    let definitions = all.as_object_mut().map(|all| all.entry("indexDefinitions").or_insert_with(|| json!({})));
-    match definitions.and_then(|definitions| definitions.as_object_mut()) {
-        Some(definitions) => drop(definitions.insert(name.to_owned(), definition)),
-        None => {
-            return Err(Error::invalid_table("not the definitions of indexes").in_file(store.full_path(DEFINITIONS)));
+    change_definitions(store, |all| {
+        let all = all.get_or_insert_with(|| json!({})).as_object_mut();
+        let definitions = all.map(|all| all.entry("indexDefinitions").or_insert_with(|| json!({})));
+        match definitions.and_then(|definitions| definitions.as_object_mut()) {
+            Some(definitions) => drop(definitions.insert(name.to_owned(), definition.clone())),
+            None => {
+                let error = Error::invalid_table("not the definitions of indexes");
+                return Err(error.in_file(store.full_path(DEFINITIONS)));
+            }
         }
-    }
-    write_definitions(store, &all)
+        Ok(true)
+    })
 }
 
 /// Removes the definitions of indexes that are dropped.
@@ -227,23 +229,34 @@ pub(in crate::metadata_upkeep) fn define_index(
 /// # Errors
 /// As for [`define_index`].
 pub(in crate::metadata_upkeep) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
-    let mut all: serde_json::Value = match store.get(DEFINITIONS) {
-        Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    let definitions = all.get_mut("indexDefinitions").and_then(|definitions| definitions.as_object_mut());
-    let Some(definitions) = definitions else { return Ok(()) };
-    if names.iter().filter(|name| definitions.remove(**name).is_some()).count() == 0 {
-        return Ok(());
-    }
-    write_definitions(store, &all)
+    change_definitions(store, |all| {
+        let definitions = all.as_mut().and_then(|all| all.get_mut("indexDefinitions")?.as_object_mut());
+        let Some(definitions) = definitions else { return Ok(false) };
+        Ok(names.iter().filter(|name| definitions.remove(**name).is_some()).count() > 0)
+    })
 }
 
-fn write_definitions(store: &dyn FileStore, all: &serde_json::Value) -> Result<()> {
-    let text = serde_json::to_string_pretty(all)
-        .map_err(|error| Error::internal(format!("definitions of indexes cannot be serialised: {error}")))?;
-    store.put(DEFINITIONS, &Bytes::from(text), None).map(|_| ())
+/// Changes the definitions, if `change` returns true, on condition that the file is as it was read. `change` is called
+/// again if another writer was faster; `None` stands for a file that does not exist.
+fn change_definitions(
+    store: &dyn FileStore,
+    mut change: impl FnMut(&mut Option<serde_json::Value>) -> Result<bool>,
+) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        let (bytes, version) = read_to_replace(store, DEFINITIONS)?.unzip();
+        let parsed = bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose();
+        let mut all = parsed.map_err(|error| unreadable(store, error))?;
+        if !change(&mut all)? {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(&all)
+            .map_err(|error| Error::internal(format!("definitions of indexes cannot be serialised: {error}")))?;
+        if replace_unchanged(store, DEFINITIONS, &Bytes::from(text), version.as_ref())?.is_some() {
+            return Ok(());
+        }
+    }
+    let message = format!("other writers replaced the file {ATTEMPTS} times while it was being changed");
+    Err(Error::new(ErrorKind::WriteConflict, message).in_file(store.full_path(DEFINITIONS)))
 }
 
 /// The definition of the index of column statistics.
@@ -435,12 +448,12 @@ mod tests {
         undefine_indexes(&store, &["column_stats"]).unwrap();
         assert!(!is_record_index_partitioned(&store).unwrap());
         let own = json!({"indexName": "expr", "sourceFields": ["a"], "unknown": [1, {"x": null}]});
-        define_index(&store, "expr", own.clone()).unwrap();
-        define_index(&store, "record_index", json!({"indexOptions": {"isPartitioned": "true"}})).unwrap();
+        define_index(&store, "expr", &own).unwrap();
+        define_index(&store, "record_index", &json!({"indexOptions": {"isPartitioned": "true"}})).unwrap();
         assert!(is_record_index_partitioned(&store).unwrap());
         let refused = IndexDefinitions::load(&store).unwrap().check_record_index().unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Unsupported);
-        define_index(&store, "record_index", record_index_definition()).unwrap();
+        define_index(&store, "record_index", &record_index_definition()).unwrap();
         IndexDefinitions::load(&store).unwrap().check_record_index().unwrap();
         undefine_indexes(&store, &["record_index", "none"]).unwrap();
         let (bytes, _) = store.get(DEFINITIONS).unwrap();
@@ -454,7 +467,7 @@ mod tests {
         let store = LocalStorage::new(&folder.path().to_string_lossy(), true);
         for damaged in ["{", "[]", r#"{"indexDefinitions":1}"#] {
             store.put(DEFINITIONS, &Bytes::from(damaged), None).unwrap();
-            let error = define_index(&store, "record_index", record_index_definition()).unwrap_err();
+            let error = define_index(&store, "record_index", &record_index_definition()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidTable, "{damaged}");
             assert_eq!(store.get(DEFINITIONS).unwrap().0, damaged.as_bytes());
         }

@@ -4,13 +4,14 @@
 
 use bytes::Bytes;
 
-use crate::commit::{TimelineWriter, epoch_text};
+use super::changed_archive::changed_by_another;
+use crate::commit::{TimelineWriter, epoch_text, read_to_replace, replace_unchanged};
 use crate::services::service_table::ServiceTable;
-use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::error::Result;
 use mortice_base::names::ArchiveFileName;
 use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
 use mortice_merge::config::TimelineZone;
-use mortice_storage::{FileStatus, FolderEntry, PutOutcome};
+use mortice_storage::{FileStatus, FileVersion, FolderEntry};
 use mortice_table::timeline::Instant;
 use mortice_table::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
 
@@ -18,38 +19,43 @@ use mortice_table::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEnco
 const LARGE: u64 = 1 << 20;
 const TOKEN: &str = "1-0-1";
 
-/// Adds instants to the archive.
-///
-/// # Errors
-/// `InvalidTable` for metadata that cannot be read; those of the storage.
-pub(super) fn append(table: &ServiceTable, instants: &[Instant]) -> Result<()> {
-    let block = block_of(&table.timeline_writer(), instants, table.config.timeline_zone)?;
-    let folder = table.in_store(&table.config.archive_folder);
-    let newest = newest_file(table, &folder)?;
-    match newest {
-        Some((name, len)) if len < LARGE => {
-            let path = format!("{folder}/{}", name.name);
-            let (old, version) = table.store.get(&path)?;
-            let content = Bytes::from([old.as_ref(), block.as_slice()].concat());
-            let expected = table.store.compares_versions().then_some(&version);
-            written_or_occupied(table.store.put(&path, &content, expected)?, &path)
-        }
-        newest => {
-            let version = newest.map_or(0, |(name, _)| name.version).saturating_add(1);
-            let path = format!("{folder}/.commits_.archive.{version}_{TOKEN}");
-            written_or_occupied(table.store.put_if_absent(&path, &Bytes::from(block))?, &path)
+/// The newest file of the archive, as it was read.
+pub(in crate::services) struct LogBase {
+    version: i64,
+    /// None if the next file is begun.
+    content: Option<(Bytes, FileVersion)>,
+}
+
+impl LogBase {
+    /// Reads the newest file of the archive.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(super) fn read(table: &ServiceTable) -> Result<Self> {
+        let folder = table.in_store(&table.config.archive_folder);
+        match newest_file(table, &folder)? {
+            Some((name, len)) if len < LARGE => {
+                let path = format!("{folder}/{}", name.name);
+                let content = read_to_replace(&*table.store, &path)?;
+                Ok(Self { version: name.version, content: Some(content.ok_or_else(|| changed_by_another(&path))?) })
+            }
+            newest => Ok(Self { version: newest.map_or(0, |(name, _)| name.version).saturating_add(1), content: None }),
         }
     }
 }
 
-fn written_or_occupied(outcome: PutOutcome, path: &str) -> Result<()> {
-    match outcome {
-        PutOutcome::Written(_) => Ok(()),
-        PutOutcome::Refused => {
-            let message = "another writer archives the timeline at the same time";
-            Err(Error::new(ErrorKind::WriteConflict, message).in_file(path))
-        }
-    }
+/// Adds instants to the archive.
+///
+/// # Errors
+/// `InvalidTable` for metadata that cannot be read; `WriteConflict` if the archive is not as it was; those of the storage.
+pub(super) fn append(table: &ServiceTable, base: LogBase, instants: &[Instant]) -> Result<()> {
+    let block = block_of(&table.timeline_writer(), instants, table.config.timeline_zone)?;
+    let folder = table.in_store(&table.config.archive_folder);
+    let path = format!("{folder}/.commits_.archive.{}_{TOKEN}", base.version);
+    let (old, version) = base.content.unzip();
+    let content = Bytes::from([old.unwrap_or_default().as_ref(), block.as_slice()].concat());
+    let written = replace_unchanged(&*table.store, &path, &content, version.as_ref())?;
+    written.map(drop).ok_or_else(|| changed_by_another(&table.store.full_path(&path)))
 }
 
 fn newest_file(table: &ServiceTable, folder: &str) -> Result<Option<(ArchiveFileName, u64)>> {
@@ -73,7 +79,8 @@ fn block_of(writer: &TimelineWriter, instants: &[Instant], zone: TimelineZone) -
         let mut states: Vec<&(Instant, FileStatus)> = files.iter().filter(is_same).collect();
         states.sort_by_key(|(state, _)| state.state);
         for (state, status) in states {
-            let content = writer.read(&state.file_name)?.unwrap_or_default();
+            let content =
+                writer.read(&state.file_name)?.ok_or_else(|| changed_by_another(&writer.path(&state.file_name)))?;
             let entered = epoch_text(status.modified_ms, zone).unwrap_or_else(|| instant.requested_time.to_string());
             datums.push(encoder.encode(state, &content, &entered)?);
         }

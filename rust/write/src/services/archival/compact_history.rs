@@ -3,11 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::lsm_history::{HistoryWriter, put_file, put_manifest};
+use bytes::Bytes;
+
+use super::lsm_history::{HistoryBase, HistoryWriter, put_file};
 use crate::services::service_table::ServiceTable;
 use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
 use mortice_storage::FolderEntry;
-use mortice_table::timeline::{HistoryFile, history_batches, history_files, manifest_files};
+use mortice_table::timeline::{HistoryFile, history_batches, manifest_files};
 
 /// Manifests that stay, for readers that have begun.
 const KEPT_MANIFESTS: usize = 3;
@@ -17,28 +20,25 @@ const LARGEST: u64 = 1 << 30;
 /// Merges the oldest files of each level that has `batch` of them.
 ///
 /// # Errors
-/// What reading files may fail with; those of the storage. The history is whole at any time.
-pub(super) fn compact(table: &ServiceTable, batch: usize) -> Result<()> {
-    let folder = &table.config.archive_folder;
+/// What reading files may fail with; `WriteConflict` if another writer has changed the history since; those of the storage.
+/// The history is whole at any time.
+pub(super) fn compact(table: &ServiceTable, mut history: HistoryBase, batch: usize) -> Result<()> {
     let mut merged = 0_usize;
     for level in 0_u32.. {
-        let (number, mut files) = history_files(&*table.storage, folder)?;
-        let mut of_level: Vec<HistoryFile> =
-            files.iter().filter(|file| level_of(&file.name) == Some(level)).cloned().collect();
+        let is_of_level = |file: &&HistoryFile| level_of(&file.name) == Some(level);
+        let mut of_level: Vec<HistoryFile> = history.files().iter().filter(is_of_level).cloned().collect();
         if of_level.len() < batch {
             break;
         }
         of_level.sort_by(|one, other| one.name.cmp(&other.name));
         let chosen = smallest_prefix(of_level, batch);
-        if chosen.len() < 2 {
-            break;
-        }
-        let name = merged_name(&chosen, level);
-        let len = merge(table, &chosen, &name)?;
-        files.retain(|file| !chosen.contains(file));
-        files.push(HistoryFile { name, len });
+        let Some(times) = times_of(&chosen).filter(|_| chosen.len() > 1) else { break };
+        let content = merge(table, &chosen)?;
+        let file = put_file(table, times, level.saturating_add(1), &content)?;
+        let mut files: Vec<HistoryFile> =
+            history.files().iter().filter(|file| !chosen.contains(file)).cloned().chain([file]).collect();
         files.sort_by(|one, other| one.name.cmp(&other.name));
-        put_manifest(table, number, files)?;
+        history = history.replaced_by(table, files)?;
         merged = merged.saturating_add(1);
     }
     delete_old(table, KEPT_MANIFESTS.saturating_add(merged))
@@ -63,20 +63,20 @@ fn level_of(name: &str) -> Option<u32> {
     name.strip_suffix(".parquet")?.rsplit('_').next()?.parse().ok()
 }
 
-fn merged_name(files: &[HistoryFile], level: u32) -> String {
-    let times = |at: usize| files.iter().filter_map(move |file| file.name.split('_').nth(at));
-    let (least, greatest) = (times(0).min().unwrap_or_default(), times(1).max().unwrap_or_default());
-    format!("{least}_{greatest}_{}.parquet", level.saturating_add(1))
+/// The least and the greatest time in the names of files.
+fn times_of(files: &[HistoryFile]) -> Option<(RequestedTime, RequestedTime)> {
+    let times = |at: usize| files.iter().filter_map(move |file| RequestedTime::parse(file.name.split('_').nth(at)?));
+    times(0).min().zip(times(1).max())
 }
 
-fn merge(table: &ServiceTable, files: &[HistoryFile], name: &str) -> Result<u64> {
+fn merge(table: &ServiceTable, files: &[HistoryFile]) -> Result<Bytes> {
     let mut writer = HistoryWriter::new()?;
     for file in files {
         for batch in history_batches(&*table.storage, &format!("{}/{}", table.config.archive_folder, file.name))? {
             writer.write(&batch?)?;
         }
     }
-    put_file(table, name, writer.finish()?)
+    writer.finish()
 }
 
 /// Deletes manifests but for the newest, and files that none of these names.

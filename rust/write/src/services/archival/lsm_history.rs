@@ -2,9 +2,12 @@
 //!
 //! | # | operation | if the process stops after it |
 //! |---|---|---|
-//! | 1 | `<min>_<max>_0.parquet` | no manifest names it: it is replaced or deleted later |
-//! | 2 | `manifest_<n+1>` | readers use the manifest of `_version_`; it is replaced later |
-//! | 3 | `_version_`: `n+1` | the instants are archived |
+//! | 1 | `<min>_<max>_0.parquet`, of a name that is free | no manifest names it: it is deleted later |
+//! | 2 | `manifest_<n>`, of the next number that is free | readers use the manifest of `_version_`; it is deleted later |
+//! | 3 | `_version_`: `n`, if it is as it was read | the instants are archived |
+//!
+//! Files and manifests are created once and never replaced: an archiver that stalls cannot exchange one that another has
+//! made its own. `_version_` alone decides.
 
 use std::sync::Arc;
 
@@ -13,18 +16,26 @@ use bytes::Bytes;
 use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 
-use crate::commit::TimelineWriter;
+use super::changed_archive::changed_by_another;
+use crate::commit::{TimelineWriter, next_after, read_to_replace, replace_unchanged};
 use crate::services::service_table::ServiceTable;
 use mortice_avro::Schema;
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::RequestedTime;
 use mortice_formats::avro_parquet::{
     Dictionaries, ListStructure, ParquetCodec, ParquetColumns, ParquetWriter, ROW_GROUP_BYTES,
 };
+use mortice_storage::{FileVersion, PutOutcome};
 use mortice_table::timeline::metadata::HISTORY_SCHEMA;
 use mortice_table::timeline::{Action, HistoryFile, Instant, history_files};
 
 /// The version of rows.
 const VERSION: i32 = 1;
+/// The file that names the newest manifest.
+const POINTER: &str = "_version_";
+const MANIFEST: &str = "manifest_";
+/// Names that are tried before others are said to take them all.
+const NAMES: usize = 100;
 
 #[derive(Serialize)]
 struct Manifest {
@@ -38,50 +49,127 @@ struct ManifestFile {
     file_len: u64,
 }
 
-/// Adds instants, oldest first, to the history.
+/// The history as it was read.
+pub(in crate::services) struct HistoryBase {
+    /// The version of `_version_`; none if there is no such file.
+    pointer: Option<FileVersion>,
+    /// The number of the manifest.
+    number: u64,
+    files: Vec<HistoryFile>,
+}
+
+impl HistoryBase {
+    /// Reads `_version_`, then the manifest that it names.
+    ///
+    /// # Errors
+    /// Errors of reading the manifest.
+    pub(super) fn read(table: &ServiceTable) -> Result<Self> {
+        let pointer = read_to_replace(&*table.store, &path_of(table, POINTER))?.map(|(_, version)| version);
+        let (number, files) = history_files(&*table.storage, &table.config.archive_folder)?;
+        Ok(Self { pointer, number, files })
+    }
+
+    pub(super) fn files(&self) -> &[HistoryFile] {
+        &self.files
+    }
+
+    /// Makes these the files of the history.
+    ///
+    /// # Errors
+    /// `WriteConflict` if the history is not as it was; those of the storage.
+    pub(super) fn replaced_by(self, table: &ServiceTable, files: Vec<HistoryFile>) -> Result<Self> {
+        let number = put_manifest(table, self.number, &files)?;
+        let pointer_path = path_of(table, POINTER);
+        let content = Bytes::from(number.to_string());
+        match replace_unchanged(&*table.store, &pointer_path, &content, self.pointer.as_ref())? {
+            Some(pointer) => Ok(Self { pointer: Some(pointer), number, files }),
+            None => {
+                // Numbers only grow, so that nobody will make it the newest. Hudi could not create one of that number.
+                if history_files(&*table.storage, &table.config.archive_folder)?.0 != number {
+                    table.store.delete(&path_of(table, &manifest_name(number)))?;
+                }
+                Err(changed_by_another(&table.store.full_path(&pointer_path)))
+            }
+        }
+    }
+}
+
+/// Adds instants, oldest first, to the history. Returns it as it is then.
 ///
 /// # Errors
-/// Those of the storage.
-pub(super) fn append(table: &ServiceTable, instants: &[Instant]) -> Result<()> {
-    let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(()) };
+/// `WriteConflict` if the history is not as it was; those of the storage.
+pub(super) fn append(table: &ServiceTable, base: HistoryBase, instants: &[Instant]) -> Result<HistoryBase> {
+    let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(base) };
     let mut file = HistoryWriter::new()?;
     file.write(&rows_of(&table.timeline_writer(), instants)?)?;
-    let name = format!("{}_{}_0.parquet", first.requested_time, last.requested_time);
-    let (number, mut files) = history_files(&*table.storage, &table.config.archive_folder)?;
-    let len = put_file(table, &name, file.finish()?)?;
-    files.retain(|file| file.name != name);
-    files.push(HistoryFile { name, len });
-    put_manifest(table, number, files)
+    let times = (first.requested_time.clone(), last.requested_time.clone());
+    let file = put_file(table, times, 0, &file.finish()?)?;
+    let mut files = base.files.clone();
+    files.push(file);
+    base.replaced_by(table, files)
 }
 
-/// Writes a file of the history. Returns its size.
-pub(super) fn put_file(table: &ServiceTable, name: &str, content: Bytes) -> Result<u64> {
-    let len = content.len() as u64;
-    replace(table, name, &content)?;
-    Ok(len)
+/// Writes a file of the history, of instants from `least` to `greatest`. If a file of that name is there, as an archiver
+/// was stopped, the name has a later time.
+pub(super) fn put_file(
+    table: &ServiceTable,
+    (least, greatest): (RequestedTime, RequestedTime),
+    level: u32,
+    content: &Bytes,
+) -> Result<HistoryFile> {
+    let mut end = greatest.to_string();
+    for _ in 0..NAMES {
+        let name = format!("{least}_{end}_{level}.parquet");
+        let path = path_of(table, &name);
+        if let PutOutcome::Written(_) = table.store.put_if_absent(&path, content)? {
+            return Ok(HistoryFile { name, len: content.len() as u64 });
+        }
+        end = next_after(&end)?;
+    }
+    Err(all_taken(table, "files of the history that no manifest names"))
 }
 
-/// Writes the next manifest, and then makes it the one that readers use.
-pub(super) fn put_manifest(table: &ServiceTable, number: u64, files: Vec<HistoryFile>) -> Result<()> {
-    let next =
-        number.checked_add(1).ok_or_else(|| Error::invalid_table("the last manifest has the greatest number"))?;
-    let files = files.into_iter().map(|file| ManifestFile { file_name: file.name, file_len: file.len });
-    let content = serde_json::to_vec_pretty(&Manifest { files: files.collect() })
+/// Creates the manifest after all that are there, and returns its number.
+fn put_manifest(table: &ServiceTable, number: u64, files: &[HistoryFile]) -> Result<u64> {
+    let named = |file: &HistoryFile| ManifestFile { file_name: file.name.clone(), file_len: file.len };
+    let content = serde_json::to_vec_pretty(&Manifest { files: files.iter().map(named).collect() })
         .map_err(|error| Error::internal("a manifest cannot be written as JSON").caused_by(error))?;
-    replace(table, &format!("manifest_{next}"), &Bytes::from(content))?;
-    replace(table, "_version_", &Bytes::from(next.to_string()))
+    let content = Bytes::from(content);
+    let entries = table.storage.list(&table.config.archive_folder)?.unwrap_or_default();
+    let numbers = entries.iter().filter_map(|entry| entry.name().strip_prefix(MANIFEST)?.parse::<u64>().ok());
+    let mut number = numbers.fold(number, u64::max);
+    for _ in 0..NAMES {
+        number =
+            number.checked_add(1).ok_or_else(|| Error::invalid_table("the last manifest has the greatest number"))?;
+        let path = path_of(table, &manifest_name(number));
+        if let PutOutcome::Written(_) = table.store.put_if_absent(&path, &content)? {
+            return Ok(number);
+        }
+    }
+    Err(all_taken(table, "manifests"))
 }
 
-fn replace(table: &ServiceTable, name: &str, content: &Bytes) -> Result<()> {
-    let folder = table.in_store(&table.config.archive_folder);
-    table.store.put(&format!("{folder}/{name}"), content, None).map(drop)
+fn all_taken(table: &ServiceTable, what: &str) -> Error {
+    let message = format!("{what} are created by other writers all the time; archive again");
+    Error::new(ErrorKind::WriteConflict, message).in_file(table.full_path(&table.config.archive_folder))
+}
+
+fn manifest_name(number: u64) -> String {
+    format!("{MANIFEST}{number}")
+}
+
+/// The path of a file of the history in the store.
+fn path_of(table: &ServiceTable, name: &str) -> String {
+    format!("{}/{name}", table.in_store(&table.config.archive_folder))
 }
 
 /// The rows of instants: their completed files, and the plans of those that have one.
 fn rows_of(writer: &TimelineWriter, instants: &[Instant]) -> Result<RecordBatch> {
     let (mut metadata, mut plans) = (Vec::new(), Vec::new());
     for instant in instants {
-        metadata.push(writer.read(&instant.file_name)?.filter(|bytes| !bytes.is_empty()));
+        let completed = writer.read(&instant.file_name)?;
+        let completed = completed.ok_or_else(|| changed_by_another(&writer.path(&instant.file_name)))?;
+        metadata.push(Some(completed).filter(|bytes| !bytes.is_empty()));
         plans.push(plan_of(writer, instant)?);
     }
     let text = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;

@@ -6,6 +6,8 @@
 //! | `chooser` | the instants to archive |
 //! | `limits` | what instants must not be archived |
 //! | `replaced` | replace commits whose replaced files have not been deleted |
+//! | `archive_base` | the archive as it was read, on condition of which it is changed |
+//! | `changed_archive` | the error of an archiver that finds the archive changed |
 //! | `archive_log` | the archive up to table version 7: log files |
 //! | `lsm_history` | the archive from table version 8 on: sorted parquet files and manifests |
 //! | `compact_history` | merges small files of the history, deletes those that no manifest names |
@@ -14,7 +16,9 @@
 //! An instant is in the archive before its files are deleted. An archiver that was stopped in between leaves it in both, and the next one
 //! deletes the files first.
 
+mod archive_base;
 mod archive_log;
+mod changed_archive;
 mod chooser;
 mod compact_history;
 mod limits;
@@ -23,12 +27,13 @@ mod options;
 mod replaced;
 mod run;
 
+pub(super) use archive_base::ArchiveBase;
 pub(super) use chooser::instants_to_archive;
 pub(super) use limits::of_timeline as limits_of_timeline;
 pub use options::ArchivalOptions;
 pub(super) use options::KeepCommits;
+pub(super) use run::archive_instants;
 pub use run::{Archival, ArchivedInstant};
-pub(super) use run::{archive_instants, remove_archived};
 
 #[cfg(test)]
 mod pending_tests;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::archive_instants;
 use super::tests::{Table, time};
+use super::{ArchiveBase, archive_instants};
 use crate::commit::{ConflictCheck, ConflictUnit, TimelineWriter, WrittenGroups};
 use crate::services::service_table::ServiceTable;
 use crate::writable_table::TableLocation;
@@ -53,9 +53,10 @@ impl Table {
 
     /// Archives the first completed writes, also past pending ones.
     fn archive_first(&self, count: usize) {
-        let table = self.service_table();
+        let mut table = self.service_table();
+        let base = ArchiveBase::read(&mut table).unwrap();
         let first: Vec<Instant> = table.timeline.completed_writes().take(count).cloned().collect();
-        archive_instants(&table, &first, 10).unwrap();
+        archive_instants(&table, base, &first, 10).unwrap();
     }
 
     fn forget_archive(&self, config: &TableConfig) {

@@ -2,6 +2,7 @@
 
 use chrono::Utc;
 
+use super::archive_base::ArchiveBase;
 use super::chooser::instants_to_archive;
 use super::options::{ArchivalOptions, KeepCommits};
 use super::replaced::first_with_files;
@@ -17,7 +18,6 @@ use crate::writable_table::WritableTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_base::progress;
-use mortice_merge::config::TimelineLayout;
 use mortice_table::metadata_table::check_complete;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant};
@@ -72,13 +72,13 @@ impl<'a> Archival<'a> {
         self.target.locked(|open, _| {
             let mut table = ServiceTable::new(self.target.store(), &open);
             check_no_restore(&table.timeline)?;
-            remove_archived(&mut table)?;
+            let base = ArchiveBase::read(&mut table)?;
             let chosen = self.choose(&table, &open)?;
             let archived = with_files(&table, chosen.clone())?;
             if !chosen.is_empty() {
                 delete_late_files(&table)?;
             }
-            archive_instants(&table, &chosen, self.options.history_batch)?;
+            archive_instants(&table, base, &chosen, self.options.history_batch)?;
             Ok(archived)
         })
     }
@@ -150,25 +150,19 @@ fn with_files(table: &ServiceTable, instants: Vec<Instant>) -> Result<Vec<Archiv
     Ok(instants.into_iter().map(|instant| ArchivedInstant { files: files_of(&instant), instant }).collect())
 }
 
-/// Removes instants from the active timeline that an archiver which was stopped has archived.
-///
-/// # Errors
-/// Errors of reading the archive; those of the storage.
-pub(in crate::services) fn remove_archived(table: &mut ServiceTable) -> Result<()> {
-    let archived = table.timeline.archived_and_active()?;
-    if archived.is_empty() {
-        return Ok(());
-    }
-    table.timeline_writer().delete_archived(&archived)?;
-    table.reload()
-}
-
 /// Moves instants, oldest first, from the active timeline to the archive.
 ///
+/// Args:
+///     table: The table.
+///     base: The archive as it was before the timeline was read.
+///     instants: The instants.
+///     history_batch: Files of a level of the history that are merged.
+///
 /// # Errors
-/// Those of the storage.
+/// `WriteConflict` if the archive is not as it was; those of the storage.
 pub(in crate::services) fn archive_instants(
     table: &ServiceTable,
+    base: ArchiveBase,
     instants: &[Instant],
     history_batch: usize,
 ) -> Result<()> {
@@ -176,14 +170,11 @@ pub(in crate::services) fn archive_instants(
         return Ok(());
     }
     progress::begin(instants.len() as u64);
-    match table.config.layout() {
-        TimelineLayout::V1 => archive_log::append(table, instants)?,
-        TimelineLayout::V2 => lsm_history::append(table, instants)?,
-    }
+    let history = match base {
+        ArchiveBase::Log(base) => archive_log::append(table, base, instants).map(|()| None)?,
+        ArchiveBase::History(base) => Some(lsm_history::append(table, base, instants)?),
+    };
     table.timeline_writer().delete_archived(instants)?;
     progress::advance(instants.len() as u64);
-    match table.config.layout() {
-        TimelineLayout::V1 => Ok(()),
-        TimelineLayout::V2 => compact_history::compact(table, history_batch),
-    }
+    history.map_or(Ok(()), |history| compact_history::compact(table, history, history_batch))
 }

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
 use super::{Archival, ArchivedInstant};
 use crate::writable_table::{TableLocation, WritableTable};
+use mortice_base::ErrorKind;
 use mortice_base::error::Result;
 use mortice_merge::config::TableConfig;
 use mortice_storage::failing_store::FailingStore;
+use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{FileStore, LocalStorage, Storage};
 use mortice_table::timeline::metadata::{
     HoodieCleanMetadata, HoodieCommitMetadata, HoodieReplaceCommitMetadata, OrderedMap, TimelineMetadata,
@@ -35,6 +38,11 @@ impl Table {
 
     /// A commit on each of these days, and a clean on the third.
     pub(super) fn with_commits(self, days: std::ops::RangeInclusive<u8>) -> Self {
+        self.add_commits(days);
+        self
+    }
+
+    fn add_commits(&self, days: std::ops::RangeInclusive<u8>) {
         for day in days {
             let operation_type = Some(format!("DAY_{day}"));
             let commit = HoodieCommitMetadata { operation_type, ..HoodieCommitMetadata::default() };
@@ -45,7 +53,6 @@ impl Table {
                 self.complete(day, "120000000", "clean", &clean.to_avro().unwrap());
             }
         }
-        self
     }
 
     pub(super) fn store(&self) -> LocalStorage {
@@ -152,6 +159,64 @@ fn nothing_is_lost_wherever_it_is_stopped() {
             }
         }
     }
+}
+
+/// Archives with a store in which other archivers go on before one of the changes. Returns whether there was that change.
+fn archive_stalled_at(table: &Arc<Table>, change: usize, context: &str) -> bool {
+    let (other, seen) = (Arc::clone(table), AtomicUsize::new(0));
+    let meanwhile: Meanwhile = Box::new(move || {
+        for days in [9..=12, 13..=16] {
+            other.add_commits(days);
+            other.archive(Arc::new(other.store())).unwrap();
+        }
+    });
+    let is_change = move |_: &str| seen.fetch_add(1, Ordering::SeqCst) == change;
+    let store = InterruptedStore::new(Arc::new(table.store()), is_change, vec![meanwhile]);
+    let stalled = table.archive(Arc::clone(&store) as _);
+    if let Err(error) = stalled {
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{context}: {error}");
+    }
+    store.was_interrupted()
+}
+
+#[test]
+fn an_archiver_that_stalls_before_any_change_loses_nothing_that_others_have_archived() {
+    for (version, has_archive) in [(6, false), (6, true), (8, false), (9, false), (9, true)] {
+        for change in 0.. {
+            let context = format!("version {version}, archive {has_archive}, stalled before change {change}");
+            let table = Table::new(version).with_commits(1..=6);
+            if has_archive {
+                table.archive(Arc::new(table.store())).unwrap();
+            }
+            let table = Arc::new(table.with_commits(7..=8));
+            if !archive_stalled_at(&table, change, &context) {
+                assert!(change > if version == 6 { 0 } else { 2 }, "{context}");
+                break;
+            }
+            for _ in 0..2 {
+                let (archived, active) = table.days();
+                assert_eq!([archived, active].concat(), expected(1..=16), "{context}");
+                table.archive(Arc::new(table.store())).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_stopped_archiver_has_put_is_neither_replaced_nor_in_the_way() {
+    let table = Table::new(9).with_commits(1..=8);
+    let folder = ".hoodie/timeline/history";
+    let put = |name: &str, content: &str| table.put(&table.store(), &format!("{folder}/{name}"), content.as_bytes());
+    let get = |name: &str| table.store().get(&format!("{folder}/{name}")).unwrap().0;
+    let name = format!("{}_{}_0.parquet", time(1, "000000000"), time(5, "000000000"));
+    let none = "{\"files\":[]}";
+    for (name, content) in [(name.as_str(), "x"), ("manifest_1", none), ("_version_", "1"), ("manifest_7", "x")] {
+        put(name, content);
+    }
+    table.archive(Arc::new(table.store())).unwrap();
+    assert_eq!(table.days(), (expected(1..=5), expected(6..=8)));
+    assert_eq!((get("_version_"), get("manifest_7"), get("manifest_1")), ("8".into(), "x".into(), none.into()));
+    assert_eq!(get(&name), "x");
 }
 
 #[test]

@@ -2,9 +2,7 @@
 //! table look for them.
 
 use super::options::MetadataServiceOptions;
-use crate::services::archival::{
-    KeepCommits, archive_instants, instants_to_archive, limits_of_timeline, remove_archived,
-};
+use crate::services::archival::{ArchiveBase, KeepCommits, archive_instants, instants_to_archive, limits_of_timeline};
 use crate::services::late_files::delete_late_files_of_metadata;
 use crate::services::service_table::ServiceTable;
 use mortice_base::error::Result;
@@ -24,7 +22,7 @@ pub(super) fn archive(metadata: &mut ServiceTable, data: &Timeline, options: &Me
     if !is_due(&metadata.timeline, options) {
         return Ok(false);
     }
-    remove_archived(metadata)?;
+    let base = ArchiveBase::read(metadata)?;
     let writer = metadata.timeline_writer();
     let mut limits = limits_of_timeline(&metadata.timeline, &metadata.config, &writer, options.trigger.commits())?;
     limits.extend(earliest_of_table(data));
@@ -33,7 +31,7 @@ pub(super) fn archive(metadata: &mut ServiceTable, data: &Timeline, options: &Me
         return Ok(false);
     }
     delete_late_files_of_metadata(metadata)?;
-    archive_instants(metadata, &chosen, options.archival.history_batch)?;
+    archive_instants(metadata, base, &chosen, options.archival.history_batch)?;
     metadata.reload()?;
     Ok(true)
 }
