@@ -176,3 +176,25 @@ def test_files_of_ours_say_that_their_dates_are_proper(tmp_path, kind):
     logs = b"".join(file.read_bytes() for file in (tmp_path / "t").glob(".*.log.*"))
     assert (VERSION in logs) == (kind == "MERGE_ON_READ")
     assert sorted(table.snapshot().to_arrow()["d"].to_pylist()) == data["d"].to_pylist()
+
+
+def test_parquet_log_blocks_are_converted_and_compacted(tmp_path):
+    data = pa.table({"id": ["a", "b"], "d": [dt.date(1500, 3, 1), dt.date(2024, 1, 1)]})
+    table = mortice.create_table(tmp_path / "t", data=data, record_key="id", table_type="MERGE_ON_READ")
+    # The number of days that the hybrid calendar has for 1501-03-01.
+    hybrid = pa.table({"id": ["a"], "d": [dt.date(1501, 3, 11)]})
+    table.upsert(hybrid, options={"hoodie.logfile.data.block.format": "parquet"})
+    (log,) = (tmp_path / "t").glob(".*.log.*")
+    stored = log.read_bytes()
+    version = pq.ParquetFile(next((tmp_path / "t").glob("*.parquet"))).metadata.metadata[VERSION]
+    assert stored.count(version) == 1
+    # A release of Spark 2 of the same length: the footer stays valid.
+    log.write_bytes(stored.replace(version, b"2.4.8".ljust(len(version))))
+    table.refresh()
+    expected = [dt.date(1501, 3, 1), dt.date(2024, 1, 1)]
+    assert read(table)["d"].to_pylist() == expected
+    assert table.snapshot(filters=[("d", "=", expected[0])]).count() == 1
+    assert table.snapshot(filters=[("d", "=", dt.date(1501, 3, 11))]).count() == 0
+    table.compact({"hoodie.compact.inline.max.delta.commits": "1"})
+    written = max((tmp_path / "t").glob("*.parquet"), key=lambda file: file.name.rsplit("_", 1)[1])
+    assert pq.ParquetFile(written).read(["d"])["d"].to_pylist() == expected
