@@ -6,6 +6,12 @@ use pyo3::prelude::*;
 
 use crate::errors::released;
 
+/// Adds the functions to the module.
+pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(query_instant, module)?)?;
+    module.add_function(wrap_pyfunction!(position_before, module)?)
+}
+
 fn zone(utc: bool) -> names::TimelineZone {
     if utc { names::TimelineZone::Utc } else { names::TimelineZone::Local }
 }
@@ -13,7 +19,7 @@ fn zone(utc: bool) -> names::TimelineZone {
 /// Returns the digits of an instant in any format of the core. `utc` says that the timeline has the times of UTC, not
 /// those of this machine's zone. Bounds of ranges may be positions, with the writes that were pending.
 #[pyfunction]
-pub(crate) fn query_instant(py: Python<'_>, argument: &str, text: &str, utc: bool) -> PyResult<String> {
+fn query_instant(py: Python<'_>, argument: &str, text: &str, utc: bool) -> PyResult<String> {
     released(py, || match argument != "as_of" && text.contains('~') {
         true => ReadPosition::from_query(argument, text, zone(utc)).map(String::from),
         false => names::query_instant(argument, text, zone(utc)),
@@ -22,6 +28,6 @@ pub(crate) fn query_instant(py: Python<'_>, argument: &str, text: &str, utc: boo
 
 /// Returns the position right before an instant in any format of the core; None if there is none.
 #[pyfunction]
-pub(crate) fn position_before(py: Python<'_>, argument: &str, text: &str, utc: bool) -> PyResult<Option<String>> {
+fn position_before(py: Python<'_>, argument: &str, text: &str, utc: bool) -> PyResult<Option<String>> {
     released(py, || names::position_before(argument, text, zone(utc)))
 }

@@ -65,8 +65,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
-    module.add_function(wrap_pyfunction!(instants::query_instant, module)?)?;
-    module.add_function(wrap_pyfunction!(instants::position_before, module)?)?;
+    instants::add_functions(module)?;
     module.add_function(wrap_pyfunction!(archive::archive, module)?)?;
     module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
@@ -82,10 +81,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(merge_into::merge_into, module)?)?;
     module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::restore, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)?;
+    add_recovery_functions(module)?;
     module.add_class::<distributed_service::DistributedService>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
     module.add_function(wrap_pyfunction!(compact::plan_compact, module)?)?;
@@ -108,6 +104,14 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())
+}
+
+/// Adds the functions that take a table back, and those of savepoints.
+fn add_recovery_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(restore::restore, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
+    module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)
 }
 
 /// Adds the functions that run stages, and those of services whose stages an engine runs.

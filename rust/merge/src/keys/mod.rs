@@ -18,7 +18,7 @@
 //! | `row_text` | values of key and partition columns as text |
 //! | `path_check` | values that a partition path cannot have |
 //! | `row_partitions`, `row_times`, `time_pattern`, `path_escape` | partition paths: of values, of times, their patterns, escaped |
-//! | `pattern_output`, `pattern_input`, `pattern_names` | fields of these patterns, written and parsed; names in them |
+//! | `pattern_item`, `pattern_output`, `pattern_input`, `pattern_names` | fields of these patterns, written and parsed; names |
 //! | `time_zone` | time zones by name |
 //! | `base_keys` | the keys and ordering values of base rows, as the merge reads them |
 
@@ -35,6 +35,7 @@ mod path_check;
 mod path_escape;
 mod path_value;
 mod pattern_input;
+mod pattern_item;
 mod pattern_names;
 mod pattern_output;
 mod record_key;

@@ -6,8 +6,8 @@
 
 use chrono::{DateTime, Datelike, NaiveDate, Utc, Weekday};
 
+use super::pattern_item::Item;
 use super::pattern_names::{DAYS, HALVES, MONTHS, find_name};
-use super::time_pattern::Item;
 use super::time_zone::TimeZone;
 
 /// The year of a text that has a month or a day, but no year.

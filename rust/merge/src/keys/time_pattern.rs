@@ -21,6 +21,7 @@
 //! `pattern_output` writes them, `pattern_input` parses them.
 
 use super::pattern_input::{self, ParsedTime};
+use super::pattern_item::Item;
 use super::pattern_output::{self, Moment};
 use mortice_base::error::{Error, Result};
 
@@ -30,24 +31,6 @@ const LETTERS: &str = "GCYyxMwDdeEaHkKhmsSzZ";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TimePattern {
     items: Vec<Item>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
-    Text(String),
-    /// A field and the number of its letters.
-    Field(char, usize),
-}
-
-impl Item {
-    /// Returns true for fields that are written as digits (`DateTimeFormat.isNumericToken`).
-    pub(super) fn is_number(&self) -> bool {
-        match self {
-            Self::Text(_) => false,
-            Self::Field('M', count) => *count <= 2,
-            Self::Field(letter, _) => "CYyxwDdeHkKhmsS".contains(*letter),
-        }
-    }
 }
 
 impl TimePattern {
