@@ -14,7 +14,8 @@ use parquet::file::properties::WriterPropertiesBuilder;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 
-use super::gzip_pages::{GzipChunk, GzipPages};
+use super::footer_checksum::{FooterOutput, unknown_checksum};
+use super::page_store::{ChunkStore, FilePages};
 use super::{Dictionaries, ParquetCodec, ParquetColumns, parquet_schema};
 use mortice_base::error::{Error, Result};
 
@@ -34,7 +35,8 @@ pub struct ParquetWriter<W: Write + Send> {
     file: FileState<W>,
     schema: SchemaRef,
     dictionaries: Dictionaries,
-    gzip: Option<Arc<GzipPages>>,
+    pages: Arc<FilePages>,
+    is_gzip: bool,
     row_group: Option<RowGroup>,
     max_row_group_bytes: usize,
 }
@@ -44,7 +46,7 @@ enum FileState<W: Write + Send> {
     /// There are no rows yet.
     Waiting(Box<(W, WriterPropertiesBuilder, SchemaDescriptor)>),
     /// It is written.
-    Begun(Box<(SerializedFileWriter<W>, ArrowRowGroupWriterFactory)>),
+    Begun(Box<(SerializedFileWriter<FooterOutput<W>>, ArrowRowGroupWriterFactory)>),
     /// It could not be begun.
     Failed,
 }
@@ -52,18 +54,15 @@ enum FileState<W: Write + Send> {
 /// The row group that is being written.
 struct RowGroup {
     columns: Vec<ArrowColumnWriter>,
-    /// Of each column, if pages are compressed by gzip.
-    chunks: Vec<Arc<GzipChunk>>,
+    /// Of each column.
+    chunks: Vec<Arc<ChunkStore>>,
 }
 
 impl RowGroup {
     /// Bytes of all columns as they are, or will be, written.
     fn estimated_bytes(&self) -> usize {
-        let plain = self.columns.iter().map(ArrowColumnWriter::get_estimated_total_bytes);
-        match self.chunks.as_slice() {
-            [] => plain.sum(),
-            chunks => plain.zip(chunks).map(|(bytes, chunk)| chunk.compressed_estimate(bytes)).sum(),
-        }
+        let made = self.columns.iter().map(ArrowColumnWriter::get_estimated_total_bytes);
+        made.zip(&self.chunks).map(|(bytes, chunk)| chunk.stored_estimate(bytes)).sum()
     }
 }
 
@@ -81,7 +80,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         max_row_group_bytes: usize,
     ) -> Result<Self> {
         let stored = parquet_schema(converter.schema(), converter.lists())?;
-        let gzip = (codec == ParquetCodec::Gzip).then(|| Arc::new(GzipPages::new()));
+        let is_gzip = codec == ParquetCodec::Gzip;
+        let pages = Arc::new(FilePages::new(is_gzip));
         let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
         let about = vec![
             text("parquet.avro.schema", converter.schema().json()),
@@ -89,12 +89,12 @@ impl<W: Write + Send> ParquetWriter<W> {
             text(SPARK_VERSION.0, SPARK_VERSION.1),
         ];
         let properties = properties
-            .set_compression(if gzip.is_some() { Compression::UNCOMPRESSED } else { codec.compression() })
+            .set_compression(if is_gzip { Compression::UNCOMPRESSED } else { codec.compression() })
             .set_dictionary_enabled(dictionaries != Dictionaries::None)
             .set_key_value_metadata(Some(about));
         let schema = Arc::clone(converter.stored_schema());
         let file = FileState::Waiting(Box::new((out, properties, stored)));
-        Ok(Self { file, schema, dictionaries, gzip, row_group: None, max_row_group_bytes })
+        Ok(Self { file, schema, dictionaries, pages, is_gzip, row_group: None, max_row_group_bytes })
     }
 
     /// Begins the file, unless it is begun. `rows` are its first ones, if it has some.
@@ -111,11 +111,9 @@ impl<W: Write + Send> ParquetWriter<W> {
             .with_properties(properties.build())
             .with_skip_arrow_metadata(true)
             .with_parquet_schema(stored);
-        let writer = ArrowWriter::try_new_with_options(out, Arc::clone(&self.schema), options)?;
-        let (file, mut columns) = writer.into_serialized_writer()?;
-        if let Some(pages) = &self.gzip {
-            columns = columns.with_page_store_factory(Arc::<GzipPages>::clone(pages));
-        }
+        let writer = ArrowWriter::try_new_with_options(FooterOutput::new(out), Arc::clone(&self.schema), options)?;
+        let (file, columns) = writer.into_serialized_writer()?;
+        let columns = columns.with_page_store_factory(Arc::<FilePages>::clone(&self.pages));
         self.file = FileState::Begun(Box::new((file, columns)));
         Ok(())
     }
@@ -138,7 +136,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             None => {
                 let (file, columns) = self.file.begun()?;
                 let columns = columns.create_column_writers(file.flushed_row_groups().len())?;
-                let chunks = self.gzip.as_ref().map(|pages| pages.take_begun()).unwrap_or_default();
+                let chunks = self.pages.take_begun();
                 self.row_group.insert(RowGroup { columns, chunks })
             }
         };
@@ -169,16 +167,9 @@ impl<W: Write + Send> ParquetWriter<W> {
         let Some(group) = self.row_group.take() else { return Ok(()) };
         let (file, _) = self.file.begun()?;
         let mut out = file.next_row_group()?;
-        let mut chunks = group.chunks.into_iter();
-        for column in group.columns {
-            let encoded = column.close()?;
-            match chunks.next() {
-                None => encoded.append_to_row_group(&mut out)?,
-                Some(chunk) => {
-                    let (pages, close) = chunk.finish(encoded.close())?;
-                    out.append_column(&pages, close)?;
-                }
-            }
+        for (column, chunk) in group.columns.into_iter().zip(group.chunks) {
+            let (pages, close) = chunk.finish(column.close()?.close(), self.is_gzip)?;
+            out.append_column(&pages, close)?;
         }
         out.close()?;
         Ok(())
@@ -219,7 +210,16 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn finish(&mut self) -> Result<ParquetMetaData> {
         self.begin(None).map_err(unwritten)?;
         self.end_row_group()?;
-        self.file.begun().and_then(|(file, _)| file.finish()).map_err(unwritten)
+        self.write_footer().map_err(unwritten)
+    }
+
+    fn write_footer(&mut self) -> ParquetResult<ParquetMetaData> {
+        let (file, _) = self.file.begun()?;
+        file.append_key_value_metadata(unknown_checksum());
+        file.inner_mut().begin_end();
+        let metadata = file.finish()?;
+        file.inner_mut().write_end()?;
+        Ok(metadata)
     }
 
     /// The output. What is written to it directly makes the file invalid.
@@ -229,14 +229,16 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn output(&mut self) -> Result<&mut W> {
         match &mut self.file {
             FileState::Waiting(waiting) => Ok(&mut waiting.0),
-            FileState::Begun(file) => Ok(file.0.inner_mut()),
+            FileState::Begun(file) => Ok(file.0.inner_mut().output()),
             FileState::Failed => Err(Error::internal("a parquet file that could not be begun")),
         }
     }
 }
 
 impl<W: Write + Send> FileState<W> {
-    fn begun(&mut self) -> ParquetResult<(&mut SerializedFileWriter<W>, &mut ArrowRowGroupWriterFactory)> {
+    fn begun(
+        &mut self,
+    ) -> ParquetResult<(&mut SerializedFileWriter<FooterOutput<W>>, &mut ArrowRowGroupWriterFactory)> {
         match self {
             Self::Begun(file) => Ok((&mut file.0, &mut file.1)),
             Self::Waiting(_) | Self::Failed => Err(ParquetError::General("a file that is not begun".into())),

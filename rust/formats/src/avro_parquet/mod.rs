@@ -12,7 +12,9 @@
 //! | `codec` | compression |
 //! | `dictionary` | which columns have dictionaries |
 //! | `file_writer` | a file of such columns, row group by row group |
-//! | `gzip_pages` | its pages, compressed by libdeflate |
+//! | `footer_checksum` | a checksum of its footer |
+//! | `page_store` | its pages, with checksums, those of gzip compressed by libdeflate |
+//! | `page_header` | the header of a page that the parquet crate has made, with a checksum |
 
 mod avro_rows;
 mod codec;
@@ -20,8 +22,10 @@ mod converter;
 mod dictionary;
 mod direct;
 mod file_writer;
-mod gzip_pages;
+mod footer_checksum;
 mod lists;
+mod page_header;
+mod page_store;
 mod schema;
 mod stored;
 
@@ -29,5 +33,6 @@ pub use codec::ParquetCodec;
 pub use converter::ParquetColumns;
 pub use dictionary::Dictionaries;
 pub use file_writer::{ParquetWriter, ROW_GROUP_BYTES};
+pub use footer_checksum::check_footer;
 pub use lists::ListStructure;
 pub use schema::parquet_schema;

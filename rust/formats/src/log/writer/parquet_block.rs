@@ -99,7 +99,11 @@ mod tests {
                 .map(|one| (one.key.as_str(), one.value.as_deref()))
                 .collect();
             let of_spark = ("org.apache.spark.version", Some("3.5.0 (mortice)"));
-            assert_eq!(pairs, [("parquet.avro.schema", Some(SCHEMA)), ("writer.model.name", Some("avro")), of_spark]);
+            assert_eq!(
+                pairs[..3],
+                [("parquet.avro.schema", Some(SCHEMA)), ("writer.model.name", Some("avro")), of_spark]
+            );
+            assert_eq!(pairs[3..].iter().map(|pair| pair.0).collect::<Vec<_>>(), ["mortice.footer.crc32"]);
             let column = file.metadata().row_group(0).column(1);
             assert!(column.compression().to_string().starts_with(compression));
             let rows: Vec<String> = file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();

@@ -2,7 +2,7 @@
 //!
 //! Footer keys: `parquet.avro.schema`, `writer.model.name`, `org.apache.spark.version`; with a Bloom filter
 //! `org.apache.hudi.bloomfilter`, `hoodie_bloom_filter_type_code` (not of a simple one), `hoodie_min_record_key`,
-//! `hoodie_max_record_key`; with vectors `hoodie.vector.columns`.
+//! `hoodie_max_record_key`; with vectors `hoodie.vector.columns`; last the footer's checksum, `mortice.footer.crc32`.
 //!
 //! | file | job |
 //! |---|---|
