@@ -5,8 +5,11 @@
 //! | `reader` | the trait of an open base file |
 //! | `batches` | an iterator of batches from a function that reads the next one |
 //! | `parquet` | parquet, streamed by row groups |
-//! | `page_checksums` | compares the checksums of pages |
+//! | `source_bytes` | a file as the parquet crate reads it, and its errors |
+//! | `footer` | the footer of a Parquet file, its checksum compared |
+//! | `page_checksums` | compares the checksums of all pages |
 //! | `pages` | the pages of Parquet column chunks, gzip inflated |
+//! | `checked_pages` | pages that are compared with the footer as they are read |
 //! | `footer_schema` | the schema in a Parquet footer, changed before the file is read |
 //! | `legacy_calendar` | dates and times that Spark wrote in the hybrid calendar |
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
@@ -24,7 +27,9 @@
 
 mod any_case;
 mod batches;
+mod checked_pages;
 mod conform;
+mod footer;
 mod footer_schema;
 mod hfile;
 mod legacy_calendar;
@@ -39,6 +44,7 @@ mod parquet;
 mod reader;
 mod renamed;
 mod row_ranges;
+mod source_bytes;
 mod statistics;
 mod stitched;
 

@@ -1,17 +1,21 @@
-//! Checksums of the pages of a parquet file, which parquet-mr writes by default. arrow-rs writes none.
+//! Checksums of the pages of a parquet file, which parquet-mr writes by default, and mortice.
 //!
 //! A checksum is that of the bytes of a page as they are stored (CRC-32). It is in the page's header, a struct of
-//! Thrift's compact protocol, whose fields are read here as far as they are needed: the parquet crate compares
-//! checksums in every read or in none.
+//! Thrift's compact protocol, whose fields are read here as far as they are needed. Reads compare the checksums of the
+//! pages that they decode, in the parquet crate; here are those of all pages, and where a page is that was wrong.
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use parquet::errors::ParquetError;
 
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};
 use mortice_storage::FileSource;
 
-use super::parquet::chunk_ranges;
+use super::footer::read_footer;
+use super::parquet::chunk_range;
+use super::source_bytes::{SourceBytes, guarded};
 
 /// Structs in a page header: statistics, in the header of a data page.
 const MAX_DEPTH: u32 = 8;
@@ -21,14 +25,36 @@ const MAX_DEPTH: u32 = 8;
 /// # Errors
 /// `CorruptLog` for the first page whose checksum is another one, or whose header cannot be read; those of reading.
 pub fn check_pages(source: &Arc<dyn FileSource>) -> Result<()> {
-    for chunk in chunk_ranges(source)? {
-        let bytes = source.read(chunk.clone())?;
-        check_chunk(&bytes, &chunk).map_err(|error| error.in_file(source.path()))?;
+    let bytes = SourceBytes::new(Arc::clone(source));
+    let chunks = guarded(&bytes, || {
+        let footer = read_footer(&bytes)?;
+        let chunks = (0_usize..).zip(footer.row_groups());
+        let chunks = chunks.flat_map(|(at, group)| group.columns().iter().map(move |chunk| (at, chunk)));
+        Ok::<_, ParquetError>(
+            chunks.map(|(at, chunk)| (at, chunk.column_path().string(), chunk_range(chunk))).collect::<Vec<_>>(),
+        )
+    })?;
+    for (group, column, chunk) in chunks {
+        let content = source.read(chunk.clone())?;
+        check_chunk(&content, &chunk).map_err(|error| bytes.error(in_chunk(error, &column, group)))?;
     }
     Ok(())
 }
 
-fn check_chunk(bytes: &[u8], chunk: &Range<u64>) -> Result<()> {
+/// The error with the names of column and row group.
+pub(super) fn in_chunk(error: Error, column: &str, row_group: usize) -> Error {
+    let mut located = Error::new(error.kind(), format!("column {column} of row group {row_group}: {}", error.text()));
+    if let Some(offset) = error.location().offset {
+        located = located.at_offset(offset);
+    }
+    located
+}
+
+/// Compares the checksums of the pages of a column chunk, which is at `chunk` in its file.
+///
+/// # Errors
+/// As for [`check_pages`].
+pub(super) fn check_chunk(bytes: &[u8], chunk: &Range<u64>) -> Result<()> {
     let mut cursor = Cursor::new(bytes);
     while cursor.remaining() > 0 {
         let at = chunk.start.saturating_add(cursor.position() as u64);
@@ -104,6 +130,20 @@ fn skip(cursor: &mut Cursor<'_>, kind: u8, depth: u32) -> Result<()> {
         }
         _ => Err(Error::corrupt(format!("invalid header of a page: a field of type {kind}"))),
     }
+}
+
+/// The headers and the contents of the pages of a sound column chunk, as ranges of its bytes.
+#[cfg(test)]
+pub(super) fn pages_of(chunk: &[u8]) -> Vec<(Range<usize>, Range<usize>)> {
+    let (mut cursor, mut pages) = (Cursor::new(chunk), Vec::new());
+    while cursor.remaining() > 0 {
+        let start = cursor.position();
+        let header = page_header(&mut cursor).unwrap();
+        let content = cursor.position();
+        cursor.skip(usize::try_from(header.len).unwrap()).unwrap();
+        pages.push((start..content, content..cursor.position()));
+    }
+    pages
 }
 
 #[cfg(test)]

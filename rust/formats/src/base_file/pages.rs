@@ -12,38 +12,48 @@ use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Compression;
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use parquet::file::reader::ChunkReader;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use super::checked_pages::CheckedPages;
+use super::source_bytes::SourceBytes;
 use mortice_base::gzip::{MAX_RATIO, inflate_member, inflate_stream};
 
 /// The most bytes of a page: its length is a signed integer of 32 bits in its header.
 const MAX_PAGE: usize = i32::MAX as usize;
 
 /// The column chunks of some row groups of a file.
-pub(super) struct ColumnPages<R> {
-    bytes: Arc<R>,
+pub(super) struct ColumnPages {
+    bytes: Arc<SourceBytes>,
     metadata: Arc<ParquetMetaData>,
     row_groups: Vec<usize>,
+    leaves_pages_out: bool,
 }
 
-impl<R: ChunkReader + 'static> ColumnPages<R> {
+impl ColumnPages {
     /// The chunks of `row_groups`, by their numbers in the file; of all of them for `None`.
-    pub(super) fn new(bytes: R, metadata: Arc<ParquetMetaData>, row_groups: Option<Vec<usize>>) -> Self {
+    pub(super) fn new(bytes: SourceBytes, metadata: Arc<ParquetMetaData>, row_groups: Option<Vec<usize>>) -> Self {
         let row_groups = row_groups.unwrap_or_else(|| (0..metadata.num_row_groups()).collect());
-        Self { bytes: Arc::new(bytes), metadata, row_groups }
+        Self { bytes: Arc::new(bytes), metadata, row_groups, leaves_pages_out: false }
+    }
+
+    /// The same for a selection of rows. Pages are left out by what their headers say, so that the headers are compared
+    /// with the footer before.
+    pub(super) fn with_pages_left_out(mut self) -> Self {
+        self.leaves_pages_out = true;
+        self
     }
 }
 
-impl<R: ChunkReader + 'static> RowGroups for ColumnPages<R> {
+impl RowGroups for ColumnPages {
     fn num_rows(&self) -> usize {
         self.row_groups().map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
         let (bytes, metadata) = (Arc::clone(&self.bytes), Arc::clone(&self.metadata));
-        Ok(Box::new(Chunks { bytes, metadata, row_groups: self.row_groups.clone().into_iter(), column }))
+        let (row_groups, leaves_pages_out) = (self.row_groups.clone().into_iter(), self.leaves_pages_out);
+        Ok(Box::new(Chunks { bytes, metadata, row_groups, column, leaves_pages_out }))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -56,30 +66,38 @@ impl<R: ChunkReader + 'static> RowGroups for ColumnPages<R> {
 }
 
 /// One column's chunks, row group by row group.
-struct Chunks<R> {
-    bytes: Arc<R>,
+struct Chunks {
+    bytes: Arc<SourceBytes>,
     metadata: Arc<ParquetMetaData>,
     row_groups: std::vec::IntoIter<usize>,
     column: usize,
+    leaves_pages_out: bool,
 }
 
-impl<R: ChunkReader + 'static> Chunks<R> {
+impl Chunks {
     fn pages(&self, row_group: usize) -> Result<Box<dyn PageReader>> {
         let group = self.metadata.row_groups().get(row_group);
         let group = group.ok_or_else(|| ParquetError::General(format!("no row group {row_group}")))?;
         let chunk = group.columns().get(self.column);
         let chunk = chunk.ok_or_else(|| ParquetError::General(format!("no column chunk {}", self.column)))?;
         let rows = usize::try_from(group.num_rows())?;
-        if !matches!(chunk.compression(), Compression::GZIP(_)) {
-            return Ok(Box::new(SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, None)?));
+        let reader =
+            |chunk: &ColumnChunkMetaData| SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, None);
+        let pages: Box<dyn PageReader> = if matches!(chunk.compression(), Compression::GZIP(_)) {
+            let stored = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
+            Box::new(Inflating { stored: reader(&stored)?, decompressor: Decompressor::new() })
+        } else {
+            Box::new(reader(chunk)?)
+        };
+        let pages = CheckedPages::new(pages, Arc::clone(&self.bytes), chunk, row_group);
+        if self.leaves_pages_out {
+            pages.check_headers(&mut reader(chunk)?)?;
         }
-        let stored = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
-        let stored = SerializedPageReader::new(Arc::clone(&self.bytes), &stored, rows, None)?;
-        Ok(Box::new(Inflating { stored, decompressor: Decompressor::new() }))
+        Ok(Box::new(pages))
     }
 }
 
-impl<R: ChunkReader + 'static> Iterator for Chunks<R> {
+impl Iterator for Chunks {
     type Item = Result<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -88,16 +106,16 @@ impl<R: ChunkReader + 'static> Iterator for Chunks<R> {
     }
 }
 
-impl<R: ChunkReader + 'static> PageIterator for Chunks<R> {}
+impl PageIterator for Chunks {}
 
 /// The pages of one chunk, inflated.
-struct Inflating<R: ChunkReader> {
+struct Inflating {
     /// The pages as they are stored.
-    stored: SerializedPageReader<R>,
+    stored: SerializedPageReader<SourceBytes>,
     decompressor: Decompressor,
 }
 
-impl<R: ChunkReader> Inflating<R> {
+impl Inflating {
     fn inflated(&mut self, mut page: Page) -> Result<Page> {
         match &mut page {
             Page::DataPage { buf, .. } | Page::DictionaryPage { buf, .. } => {
@@ -113,7 +131,7 @@ impl<R: ChunkReader> Inflating<R> {
     }
 }
 
-impl<R: ChunkReader> Iterator for Inflating<R> {
+impl Iterator for Inflating {
     type Item = Result<Page>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -121,7 +139,7 @@ impl<R: ChunkReader> Iterator for Inflating<R> {
     }
 }
 
-impl<R: ChunkReader> PageReader for Inflating<R> {
+impl PageReader for Inflating {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.stored.get_next_page()?;
         page.map(|page| self.inflated(page)).transpose()

@@ -4,23 +4,20 @@
 //! The parquet crate panics on some damaged files. Such a panic is caught here and becomes an error that names the
 //! file; the reader it came from is not used again.
 
-use std::io::Read;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Fields, Schema, SchemaRef};
-use bytes::{Buf, Bytes};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups as _, RowSelection, RowSelector,
 };
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
 use super::conform::{conformed, reading_type};
+use super::footer::read_footer;
 use super::footer_schema::with_root;
 use super::legacy_calendar::LegacyCalendar;
 use super::list_of_maps;
@@ -28,12 +25,12 @@ use super::mislabelled;
 use super::pages::ColumnPages;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
+use super::source_bytes::{SourceBytes, guarded};
 use super::statistics::bounds;
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema as AvroSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
-use mortice_base::panics::{out_of_memory, panic_message};
 use mortice_storage::FileSource;
 
 /// The key under which Avro writers leave their schema.
@@ -59,7 +56,7 @@ impl ParquetFile {
     pub(super) fn open(source: Arc<dyn FileSource>) -> Result<Self> {
         let bytes = SourceBytes::new(source);
         let metadata = guarded(&bytes, || {
-            let metadata = list_of_maps::readable(ParquetMetaDataReader::new().parse_and_finish(&bytes)?)?;
+            let metadata = list_of_maps::readable(read_footer(&bytes)?)?;
             ArrowReaderMetadata::try_new(Arc::new(metadata), options())
         })?;
         let group_rows = group_rows(metadata.metadata()).map_err(|error| error.in_file(bytes.source.path()))?;
@@ -107,6 +104,33 @@ impl ParquetFile {
         }
         Some(RowSelection::from(selectors))
     }
+}
+
+/// Announces the column chunks that will be read.
+fn plan_reads(
+    bytes: &SourceBytes,
+    metadata: &ArrowReaderMetadata,
+    mask: &ProjectionMask,
+    kept: Option<&[usize]>,
+) -> Result<()> {
+    if bytes.source.window().is_none() {
+        return Ok(());
+    }
+    let metadata = metadata.metadata();
+    let groups = (0..).zip(metadata.row_groups()).filter(|(at, _)| kept.is_none_or(|kept| kept.contains(at)));
+    let chunks = |group: &RowGroupMetaData| {
+        let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+        columns.map(|(_, column)| chunk_range(column)).collect::<Vec<_>>()
+    };
+    let groups: Vec<Vec<Range<u64>>> =
+        guarded(bytes, || Ok::<_, ParquetError>(groups.map(|(_, group)| chunks(group)).collect()))?;
+    bytes.source.plan_reads(&groups)
+}
+
+/// Where a column chunk is in its file.
+pub(super) fn chunk_range(chunk: &ColumnChunkMetaData) -> Range<u64> {
+    let (start, len) = chunk.byte_range();
+    start..start.saturating_add(len)
 }
 
 /// The rows of each row group, as the footer has them.
@@ -240,8 +264,15 @@ impl BaseFile for ParquetFile {
             .map(|(index, _)| index)
             .collect();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
-        self.bytes.plan(&metadata, &mask, self.row_groups.as_deref())?;
+        plan_reads(&self.bytes, &metadata, &mask, self.row_groups.as_deref())?;
         let pages = ColumnPages::new(self.bytes.clone(), Arc::clone(metadata.metadata()), self.row_groups);
+        let (pages, rows) = match &selection {
+            Some(selection) => (pages.with_pages_left_out(), selection.row_count() as u64),
+            None => {
+                let rows = pages.num_rows() as u64;
+                (pages, rows)
+            }
+        };
         let reader = guarded(&self.bytes, || {
             let fields = metadata.schema().fields();
             let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(fields))?;
@@ -250,7 +281,8 @@ impl BaseFile for ParquetFile {
         })?;
         let hybrid =
             self.calendar.map(|calendar| Hybrid { calendar, metadata: Arc::clone(metadata.metadata()), roots });
-        Ok(Box::new(Conformed { reader: Some(reader), hybrid, wanted: Arc::clone(wanted), bytes: self.bytes }))
+        let (wanted, bytes) = (Arc::clone(wanted), self.bytes);
+        Ok(Box::new(Conformed { reader: Some(reader), rows_left: rows, hybrid, wanted, bytes }))
     }
 }
 
@@ -270,8 +302,10 @@ impl Hybrid {
 
 /// Batches as the file has them, brought to the wanted columns.
 struct Conformed {
-    /// None after an error.
+    /// None after an error, and at the end.
     reader: Option<ParquetRecordBatchReader>,
+    /// By the footer.
+    rows_left: u64,
     hybrid: Option<Hybrid>,
     wanted: SchemaRef,
     bytes: SourceBytes,
@@ -282,11 +316,14 @@ impl Iterator for Conformed {
 
     fn next(&mut self) -> Option<Self::Item> {
         let reader = self.reader.as_mut()?;
-        let batch = match guarded(&self.bytes, || reader.next().transpose()) {
-            Ok(batch) => batch?,
-            Err(error) => {
+        let bytes = &self.bytes;
+        let read = guarded(bytes, || reader.next().transpose());
+        let read = read.and_then(|batch| counted(&mut self.rows_left, batch).map_err(|error| bytes.error(error)));
+        let batch = match read {
+            Ok(Some(batch)) => batch,
+            end => {
                 self.reader = None;
-                return Some(Err(error));
+                return end.transpose();
             }
         };
         let wanted = match &self.hybrid {
@@ -297,142 +334,18 @@ impl Iterator for Conformed {
     }
 }
 
-/// Returns the bytes of all column chunks.
-///
-/// # Errors
-/// `InvalidTable` if the footer cannot be read; those of the source.
-pub(super) fn chunk_ranges(source: &Arc<dyn FileSource>) -> Result<Vec<Range<u64>>> {
-    let bytes = SourceBytes::new(Arc::clone(source));
-    guarded(&bytes, || {
-        let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
-        let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-        let ranges = chunks.map(|chunk| {
-            let (start, len) = chunk.byte_range();
-            start..start.saturating_add(len)
-        });
-        Ok::<_, ParquetError>(ranges.collect())
-    })
-}
-
-/// A source as the parquet crate reads it: slices of a mapping are handed on as they are.
-///
-/// The crate hands errors on as text. The error of a read is kept beside, so that it is returned as it was.
-#[derive(Clone)]
-struct SourceBytes {
-    source: Arc<dyn FileSource>,
-    failure: Arc<Mutex<Option<Error>>>,
-}
-
-impl SourceBytes {
-    fn new(source: Arc<dyn FileSource>) -> Self {
-        Self { source, failure: Arc::default() }
-    }
-
-    fn range(&self, start: u64, end: u64) -> Result<Bytes, ParquetError> {
-        self.source.read(start..end).map_err(|error| self.failed(error))
-    }
-
-    fn failed(&self, error: Error) -> ParquetError {
-        let text = error.to_string();
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        ParquetError::General(text)
-    }
-
-    fn failure(&self) -> Option<Error> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Announces the column chunks that will be read.
-    fn plan(&self, metadata: &ArrowReaderMetadata, mask: &ProjectionMask, kept: Option<&[usize]>) -> Result<()> {
-        if self.source.window().is_none() {
-            return Ok(());
+/// Counts the rows of a batch: a damaged page header may hide some.
+fn counted(left: &mut u64, batch: Option<RecordBatch>) -> Result<Option<RecordBatch>> {
+    let rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
+    let missing = if batch.is_none() { *left } else { 0 };
+    match left.checked_sub(rows) {
+        Some(rest) if missing == 0 => *left = rest,
+        Some(_) => {
+            return Err(Error::invalid_table(format!("{missing} rows of the Parquet file are missing: it is damaged")));
         }
-        let metadata = metadata.metadata();
-        let groups = (0..).zip(metadata.row_groups()).filter(|(at, _)| kept.is_none_or(|kept| kept.contains(at)));
-        let chunks = |group: &RowGroupMetaData| {
-            let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
-            let range = |column: &ColumnChunkMetaData| {
-                let (start, len) = column.byte_range();
-                start..start.saturating_add(len)
-            };
-            columns.map(|(_, column)| range(column)).collect::<Vec<_>>()
-        };
-        let groups: Vec<Vec<Range<u64>>> =
-            guarded(self, || Ok::<_, ParquetError>(groups.map(|(_, group)| chunks(group)).collect()))?;
-        self.source.plan_reads(&groups)
+        None => return Err(Error::invalid_table("the Parquet file has more rows than its footer says: it is damaged")),
     }
-}
-
-impl Length for SourceBytes {
-    fn len(&self) -> u64 {
-        self.source.len()
-    }
-}
-
-impl ChunkReader for SourceBytes {
-    type T = Box<dyn Read + Send>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        if self.source.window().is_none() {
-            return Ok(Box::new(self.range(start, self.source.len())?.reader()));
-        }
-        Ok(Box::new(Windows { bytes: self.clone(), at: start, step: FIRST_WINDOW, window: Bytes::new() }))
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        let end = start.checked_add(length as u64).ok_or_else(|| ParquetError::EOF("a range past 2^64".to_owned()))?;
-        self.range(start, end)
-    }
-}
-
-/// Bytes that are read at first from a place of a file that is not mapped: the crate reads the head of a page so, of
-/// some hundred bytes, and the page itself by its length.
-const FIRST_WINDOW: u64 = 16 << 10;
-
-/// A file read from a place on, by windows that grow.
-struct Windows {
-    bytes: SourceBytes,
-    at: u64,
-    step: u64,
-    window: Bytes,
-}
-
-impl Read for Windows {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        if self.window.is_empty() {
-            let source = &self.bytes.source;
-            let end = self.at.saturating_add(self.step).min(source.len());
-            let read = source.read(self.at.min(end)..end);
-            self.window = read.map_err(|error| std::io::Error::other(self.bytes.failed(error)))?;
-            self.at = end;
-            self.step = self.step.saturating_mul(2).min(source.window().unwrap_or(FIRST_WINDOW).max(FIRST_WINDOW));
-        }
-        let len = into.len().min(self.window.len());
-        let (Some(into), some) = (into.get_mut(..len), self.window.split_to(len)) else { return Ok(0) };
-        into.copy_from_slice(&some);
-        Ok(len)
-    }
-}
-
-/// Runs the parquet crate's code: its errors and its panics both become errors that name the file.
-fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
-    bytes: &SourceBytes,
-    read: impl FnOnce() -> std::result::Result<T, E>,
-) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(|error| bytes.failure().unwrap_or_else(|| damaged(error, bytes))),
-        Err(panic) => {
-            let text = panic_message(panic.as_ref());
-            let memory = out_of_memory("a read", text).map(|error| error.in_file(bytes.source.path()));
-            Err(memory.unwrap_or_else(|| damaged(text, bytes)))
-        }
-    }
-}
-
-fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>, bytes: &SourceBytes) -> Error {
-    Error::invalid_table("cannot read the Parquet file: it is damaged, or uses an unsupported feature")
-        .caused_by(error)
-        .in_file(bytes.source.path())
+    Ok(batch)
 }
 
 #[cfg(test)]

@@ -1,0 +1,29 @@
+//! The footer of a Parquet file.
+
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::Length as _;
+
+use super::source_bytes::SourceBytes;
+use crate::avro_parquet::check_footer;
+
+/// Bytes after the footer: its length, and the magic.
+const TAIL: u64 = 8;
+
+/// Reads the footer, and compares its checksum if it has one.
+///
+/// # Errors
+/// Those of the source; if there is no footer, or it is damaged.
+pub(super) fn read_footer(bytes: &SourceBytes) -> Result<ParquetMetaData> {
+    let len = bytes.len();
+    let too_small = || ParquetError::EOF(format!("the file of {len} bytes is too small for its footer"));
+    let end = len.checked_sub(TAIL).ok_or_else(too_small)?;
+    let tail = FooterTail::try_from(bytes.range(end, len)?.as_ref())?;
+    if tail.is_encrypted_footer() {
+        return Err(ParquetError::General("the footer is encrypted, which is not supported".to_owned()));
+    }
+    let start = end.checked_sub(tail.metadata_length() as u64).ok_or_else(too_small)?;
+    let footer = bytes.range(start, end)?;
+    check_footer(&footer).map_err(|error| bytes.failed(bytes.error(error.at_offset(start))))?;
+    ParquetMetaDataReader::decode_metadata(&footer)
+}
