@@ -29,6 +29,8 @@ mod any_case;
 mod batches;
 mod checked_pages;
 mod conform;
+#[cfg(test)]
+mod flipped_bits;
 mod footer;
 mod footer_schema;
 mod hfile;
