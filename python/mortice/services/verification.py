@@ -32,6 +32,7 @@ REMEDIES = {
     },
     "repair --merge-buckets": {"duplicate_bucket"},
     "keep the file, and find out which write it is of": {"unaccounted_file"},
+    "downgrade the table with the release of Hudi that wrote it": {"unsupported_file"},
     "choose which rows are right, and delete the others": {"duplicate_key", "uncommitted_file", "live_replaced_group"},
 }
 """What to do about findings, by their kinds; about all others `BRING_BACK`."""
@@ -44,9 +45,9 @@ class Finding:
     Attributes:
         kind: `missing_file`, `wrong_length`, `unreadable_instant`, `undone_instant`, `unreadable_metadata_table`,
             `listed_not_stored`, `stored_not_listed`, `listed_length`, `listed_uncommitted`, `uncommitted_file`,
-            `unaccounted_file`, `unreadable_file`, `damaged_log`, `duplicate_key`, `duplicate_bucket`,
-            `index_missing_key`, `index_wrong_location`, `index_stale_key`, `live_replaced_group`, `orphan_file`,
-            `temporary_file`, `stale_markers` or `dead_heartbeat`.
+            `unaccounted_file`, `unreadable_file`, `unsupported_file`, `damaged_log`, `duplicate_key`,
+            `duplicate_bucket`, `index_missing_key`, `index_wrong_location`, `index_stale_key`, `live_replaced_group`,
+            `orphan_file`, `temporary_file`, `stale_markers` or `dead_heartbeat`.
         path: Where, relative to the table.
         message: In words.
         bytes: The bytes of the file, if there is one.

@@ -3,6 +3,11 @@
 //! The instant is the base instant of the file slice up to table version 7, the instant of the writing delta commit
 //! from version 8 on. Releases before 1.1 split a file id that contains `_` or `.` at the last underscore; such names
 //! are accepted here.
+//!
+//! From table version 10 on, logs are native: files of the format of base files, with one block each. Their names are
+//! `<fileId>_<writeToken>_<instant>_<version>.<log|deletes|cdc>.<format>` (`FileNameParser`). They are parsed, so that
+//! they are in the file slices that they belong to, and none is passed over: [`LogFileName::check_is_inline`] refuses
+//! them.
 
 use std::cmp::Ordering;
 
@@ -24,13 +29,15 @@ pub struct LogFileName {
     pub write_token: Option<String>,
     /// True for a file of the change data capture, which is never merged.
     pub cdc: bool,
+    /// True for a native log of table version 10.
+    pub is_native: bool,
 }
 
 impl LogFileName {
     /// Parses a file name. Returns `None` if it is not the name of a log file.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
-        let body = name.strip_prefix('.')?;
+        let Some(body) = name.strip_prefix('.') else { return Self::parse_native(name) };
         let (body, cdc) = match body.strip_suffix(".cdc") {
             Some(body) => (body, true),
             None => (body, false),
@@ -55,7 +62,45 @@ impl LogFileName {
             version: version.parse().ok()?,
             write_token: write_token.map(str::to_owned),
             cdc,
+            is_native: false,
         })
+    }
+
+    fn parse_native(name: &str) -> Option<Self> {
+        let (stem, suffix) = name.split_once('.')?;
+        let (kind, format) = suffix.split_once('.')?;
+        if !matches!(kind, "log" | "deletes" | "cdc") || format.is_empty() || format.contains('.') {
+            return None;
+        }
+        let mut parts = stem.split('_');
+        let (file_id, token, instant, version) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() || file_id.is_empty() || !is_token(token) || !is_number(version) {
+            return None;
+        }
+        Some(Self {
+            name: name.to_owned(),
+            file_id: file_id.to_owned(),
+            instant: RequestedTime::parse(instant)?,
+            version: version.parse().ok()?,
+            write_token: Some(token.to_owned()),
+            cdc: kind == "cdc",
+            is_native: true,
+        })
+    }
+
+    /// Refuses native logs, which this release does not read.
+    ///
+    /// # Errors
+    /// `Unsupported`, with the name and the instant.
+    pub fn check_is_inline(&self) -> Result<()> {
+        if !self.is_native {
+            return Ok(());
+        }
+        let message = format!(
+            "unsupported log file {}: native logs belong to table version 10 (supported: up to 9); read the table with Hudi 1.3, or compact and downgrade it with its command line",
+            self.name
+        );
+        Err(Error::unsupported(message).at_instant(&self.instant))
     }
 
     /// Builds the name of a new data log file. Stricter than [`Self::parse`]: every release since 0.9 accepts the name.
@@ -86,6 +131,7 @@ impl LogFileName {
             version,
             write_token: Some(write_token.to_owned()),
             cdc: false,
+            is_native: false,
         })
     }
 
@@ -123,6 +169,34 @@ mod tests {
         assert!(parse(".afb7-0_2026.log.1_0-45-49.cdc").cdc);
         assert_eq!(parse(".f_2026.log.3").write_token, None);
         assert_eq!(parse(".a_b.c_2020.log.1_1-0-1").file_id, "a_b.c");
+    }
+
+    #[test]
+    fn native_names_are_parsed_and_refused() {
+        let native = "136281f3-0_1-0-1_20250409161256974_2";
+        for (suffix, cdc) in [("log.parquet", false), ("deletes.parquet", false), ("cdc.orc", true), ("log.new", false)]
+        {
+            let name = parse(&format!("{native}.{suffix}"));
+            assert_eq!((name.file_id.as_str(), name.instant.as_str()), ("136281f3-0", "20250409161256974"));
+            assert_eq!((name.write_token.as_deref(), name.version), (Some("1-0-1"), 2));
+            assert_eq!((name.cdc, name.is_native), (cdc, true));
+            let error = name.check_is_inline().unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+            assert!(error.to_string().contains(&name.name) && error.to_string().contains("version 10"), "{error}");
+        }
+        assert!(parse(".f_2026.log.1_0-1-2").check_is_inline().is_ok());
+        for other in ["parquet", "log", "log.", "logs.parquet", "log.parquet.crc", "log.parquet.tmp"] {
+            assert_eq!(LogFileName::parse(&format!("{native}.{other}")), None, "{other}");
+        }
+        for other in [
+            "f_1-0_20250409161256974_2",
+            "f_1-0-1_20250409161256974",
+            "f_1-0-1_x_2",
+            "f_g_1-0-1_2025_2",
+            "_1-0-1_2025_1",
+        ] {
+            assert_eq!(LogFileName::parse(&format!("{other}.log.parquet")), None, "{other}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::partition_files::PartitionFiles;
 use super::view::FORMATS;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::BaseFileName;
+use mortice_base::names::{BaseFileName, LogFileName};
 use mortice_merge::config::TableConfig;
 use mortice_storage::{FileStatus, FolderEntry, Storage, parallel};
 
@@ -74,7 +74,10 @@ pub fn list_where(storage: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync))
 /// Whether a file may be one that another tool has written.
 fn is_unknown(name: &str) -> bool {
     let has_format = name.rsplit_once('.').is_some_and(|(_, extension)| FORMATS.contains(&extension));
-    has_format && !name.starts_with(['.', '_']) && BaseFileName::parse(name).is_none()
+    has_format
+        && !name.starts_with(['.', '_'])
+        && BaseFileName::parse(name).is_none()
+        && LogFileName::parse(name).is_none()
 }
 
 /// Returns the paths of all partitions, sorted; `""` is the root.

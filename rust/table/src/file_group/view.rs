@@ -205,6 +205,7 @@ impl<'a> FileSystemView<'a> {
             draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
         draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
+        check_are_inline(files, &draft.logs)?;
         let base_file = self.base_file(files, draft.bases)?;
         let log_file = |log: ListedLog| {
             let path = files.path(&log.name.name);
@@ -258,6 +259,13 @@ impl<'a> FileSystemView<'a> {
         }
         Ok(())
     }
+}
+
+/// Refuses native logs. Without them a slice would have other rows.
+fn check_are_inline(files: &PartitionFiles, logs: &[ListedLog]) -> Result<()> {
+    let refused =
+        |log: &ListedLog| log.name.check_is_inline().map_err(|error| error.in_file(files.path(&log.name.name)));
+    logs.iter().try_for_each(refused)
 }
 
 /// Returns the slice of all files that a savepoint keeps of a file group. A compaction that was pending then began a
@@ -390,6 +398,24 @@ pub(super) mod tests {
         assert_eq!(table.chosen(None, None, &names), ["20: f_0-1-2_20.parquet .f_20.log.1_0-1-2"]);
         assert_eq!(table.chosen(Some("19"), None, &names), ["10: f_0-1-2_10.parquet .f_10.log.1_0-1-2"]);
         assert!(table.chosen(Some("09"), None, &names).is_empty());
+    }
+
+    #[test]
+    fn native_logs_of_a_chosen_slice_are_refused() {
+        let table = Table::new("9", &["10_11.commit", "20_21.deltacommit", "30_31.commit", "40.deltacommit.inflight"]);
+        let slices = |names: &[&str]| table.view(None, None).slices(&listed(names));
+        for native in ["f_0-1-2_20_1.log.parquet", "f_0-1-2_20_1.deletes.parquet", "g_0-1-2_20_1.log.new"] {
+            let error = slices(&[BASE, native]).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.location().path.as_deref()),
+                (ErrorKind::Unsupported, Some(&*format!("p/{native}")))
+            );
+        }
+        // Compacted, not completed, without rows of a snapshot.
+        let compacted = slices(&[BASE, "f_0-1-2_20_1.log.parquet", "f_0-1-2_30.parquet"]).unwrap();
+        assert_eq!(shown(&compacted), ["30: f_0-1-2_30.parquet"]);
+        let others = slices(&[BASE, "f_0-1-2_40_1.log.parquet", "f_0-1-2_20_1.cdc.parquet"]).unwrap();
+        assert_eq!(shown(&others), [format!("10: {BASE}")]);
     }
 
     #[test]

@@ -57,6 +57,7 @@ impl<'a> Listings<'a> {
     ) -> Result<Vec<(LogFileName, u64)>> {
         let files = self.files(partition)?;
         let named = files.values().filter_map(|status| Some((LogFileName::parse(&status.name)?, status.len)));
-        Ok(named.filter(|(name, _)| name.file_id == file_id && name.instant == *base_instant).collect())
+        let is_of_slice = |name: &LogFileName| name.file_id == file_id && name.instant == *base_instant;
+        Ok(named.filter(|(name, _)| !name.is_native && is_of_slice(name)).collect())
     }
 }

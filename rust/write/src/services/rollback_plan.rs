@@ -259,6 +259,7 @@ pub(super) fn is_log_of_slice(config: &TableConfig, instant: &RequestedTime, mar
 /// The slice of a log file that was appended to, and the file's name. Markers of Hudi before 0.8 have the base file's name.
 fn appended(path: DataPath) -> Result<(SliceKey, Option<String>)> {
     if let Some(log) = LogFileName::parse(&path.name) {
+        log.check_is_inline().map_err(|error| error.in_file(path.path()))?;
         return Ok(((path.partition, log.file_id, log.instant), Some(path.name)));
     }
     let Some(base) = BaseFileName::parse(&path.name) else {

@@ -268,7 +268,9 @@ impl Group {
 fn log_file_name(path: &str) -> Result<LogFileName> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let invalid = || Error::invalid_table(format!("invalid commit metadata: {path:?} is not the name of a log file"));
-    LogFileName::parse(name).ok_or_else(invalid)
+    let name = LogFileName::parse(name).ok_or_else(invalid)?;
+    name.check_is_inline().map_err(|error| error.in_file(path))?;
+    Ok(name)
 }
 
 fn gone(group: &Group, what: &str) -> Error {

@@ -110,7 +110,11 @@ impl LogFrames {
 
 fn open_log(storage: &dyn Storage, log: &LogFile, len: u64, query: &Query) -> Result<Arc<dyn FileSource>> {
     let known = KnownFile { len, ..known_log(log) };
-    open_planned(storage, &log.path, &known, query).map_err(|error| match LogFileName::parse(log.name()) {
+    let name = LogFileName::parse(log.name());
+    if let Some(name) = &name {
+        name.check_is_inline().map_err(|error| error.in_file(storage.full_path(&log.path)))?;
+    }
+    open_planned(storage, &log.path, &known, query).map_err(|error| match name {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })

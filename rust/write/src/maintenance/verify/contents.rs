@@ -28,10 +28,11 @@ pub(super) fn unreadable_files(table: &OpenTable) -> Result<(Vec<Finding>, u64)>
 
 /// The finding of a slice that cannot be read.
 pub(super) fn unreadable(slice: &FileSlice, error: &Error) -> Finding {
-    let of_slice = || {
-        let base = slice.base_file.as_ref().map(|base| base.path.clone());
-        base.or_else(|| slice.log_files.first().map(|log| log.path.clone())).unwrap_or_default()
-    };
-    let path = error.location().path.clone().unwrap_or_else(of_slice);
+    let first = || slice.files().next().map(|(path, _)| path.to_owned()).unwrap_or_default();
+    let path = error.location().path.as_deref().map_or_else(first, |named| {
+        // Errors have full paths, findings those in the table.
+        let is_named = |path: &str| named.strip_suffix(path).is_some_and(|root| root.is_empty() || root.ends_with('/'));
+        slice.files().map(|(path, _)| path).find(|path| is_named(path)).unwrap_or(named).to_owned()
+    });
     Finding::new(FindingKind::UnreadableFile, path, error.text())
 }

@@ -25,6 +25,8 @@ pub enum FindingKind {
     UnreadableFile,
     /// A log file has a corrupt block among the bytes that a completed write wrote.
     DamagedLog,
+    /// A data file of a kind that this release does not read.
+    UnsupportedFile,
     /// A record key is in two file groups, or twice in one.
     DuplicateKey,
     /// A bucket has several file groups.
@@ -68,6 +70,7 @@ impl FindingKind {
             Self::ListedLength => "listed_length",
             Self::UnreadableFile => "unreadable_file",
             Self::DamagedLog => "damaged_log",
+            Self::UnsupportedFile => "unsupported_file",
             Self::DuplicateKey => "duplicate_key",
             Self::DuplicateBucket => "duplicate_bucket",
             Self::IndexMissingKey => "index_missing_key",

@@ -11,6 +11,7 @@
 //! | `duplicate_buckets` | buckets of several file groups |
 //! | `uncommitted_files` | files that count as committed, and were not |
 //! | `undone_writes` | completed writes that had been rolled back before |
+//! | `unsupported_files` | files that this release does not read |
 //! | `metadata_storage` | the metadata table's own files and instants |
 //! | `replaced_groups` | replaced file groups that are live again |
 //! | `leftovers` | markers and heartbeats that nobody needs |
@@ -41,6 +42,7 @@ mod stored_files;
 mod temporary_files;
 mod uncommitted_files;
 mod undone_writes;
+mod unsupported_files;
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod verify;
 

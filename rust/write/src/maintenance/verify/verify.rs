@@ -16,6 +16,7 @@ use super::stored_files::{StoredFiles, WrittenFiles, compare_with_timeline, orph
 use super::temporary_files::{TemporaryFiles, findings_of, temporary_files};
 use super::uncommitted_files::uncommitted_files;
 use super::undone_writes::{undone_findings, without_undone};
+use super::unsupported_files::{are_slices_refused, unsupported_files};
 use crate::writable_table::TableLocation;
 use mortice_base::error::Result;
 use mortice_merge::config::{OnDamage, ReadOptions};
@@ -47,7 +48,7 @@ pub struct VerifyReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Rows of the latest slices; none if their contents were not decoded.
+    /// Rows of the latest slices; none if their contents were not decoded, or cannot be.
     pub rows: Option<u64>,
 }
 
@@ -83,17 +84,25 @@ pub(crate) fn verify_with(
     let (mut report, written) = files_and_timeline(&store, &table, &files)?;
     report.findings.extend(undone_findings(&undone, &table));
     report.findings.extend(damaged_logs(&table, &files.stored, &written, options.contents)?);
+    let is_refused = are_slices_refused(&table, &files.stored)?;
+    let mut wrong = Vec::new();
     if options.contents {
-        let (unreadable, rows) = unreadable_files(&table)?;
-        report.findings.extend(unreadable);
-        report.rows = Some(rows);
+        if !is_refused {
+            let (unreadable, rows) = unreadable_files(&table)?;
+            report.findings.extend(unreadable);
+            report.rows = Some(rows);
+        }
         let metadata = files.metadata.as_ref().map(|metadata| &metadata.stored);
         let stored: Vec<_> = std::iter::once(&files.stored).chain(metadata).collect();
-        report.findings.extend(wrong_checksums(table.storage.as_ref(), &stored)?);
+        wrong = wrong_checksums(table.storage.as_ref(), &stored)?;
     }
-    if options.keys || options.global_keys {
+    if (options.keys || options.global_keys) && !is_refused {
         report.findings.extend(keys(&store, &table, options.global_keys)?);
     }
+    // A read finds the same, and says less.
+    let is_known = |one: &Finding| wrong.iter().any(|wrong| (wrong.kind, &wrong.path) == (one.kind, &one.path));
+    report.findings.retain(|one| !is_known(one));
+    report.findings.extend(wrong);
     report.findings.sort();
     report.findings.dedup();
     Ok(report)
@@ -136,7 +145,10 @@ pub(super) fn files_and_timeline(
     report.findings.extend(orphans(table, stored, &written)?);
     report.findings.extend(uncommitted_files(&table.timeline, stored, table.config.layout())?);
     report.findings.extend(live_replaced_groups(table, stored)?);
-    report.findings.extend(duplicate_buckets(table)?);
+    report.findings.extend(unsupported_files(table, stored));
+    if !are_slices_refused(table, stored)? {
+        report.findings.extend(duplicate_buckets(table)?);
+    }
     report.findings.extend(compare_with_metadata_table(store, table, stored)?);
     if let Some(metadata) = metadata {
         report.findings.extend(metadata.orphans()?);
