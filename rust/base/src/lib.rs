@@ -4,6 +4,7 @@
 //! [`cursor`] the bounds-checked reads that every parser uses, and [`names`] the rules by which Hudi encodes instants
 //! and file groups in file names. `trusted` contains most of the code that is marked `unsafe`; Miri runs its tests.
 
+pub mod batch_limit;
 pub mod cursor;
 pub mod error;
 pub mod gzip;
@@ -15,5 +16,6 @@ pub mod row_number;
 pub mod trusted;
 pub mod zone_rules;
 
+pub use batch_limit::BatchLimit;
 pub use error::{Error, ErrorKind, Result};
 pub use panics::caught;

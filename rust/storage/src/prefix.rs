@@ -45,6 +45,10 @@ impl FileSource for PrefixSource {
         self.whole.window()
     }
 
+    fn is_remote(&self) -> bool {
+        self.whole.is_remote()
+    }
+
     fn begin(&self, from: ReadFrom) -> Result<()> {
         self.whole.begin(from)
     }

@@ -161,6 +161,10 @@ impl FileSource for CountedSource {
         self.source.window()
     }
 
+    fn is_remote(&self) -> bool {
+        self.source.is_remote()
+    }
+
     fn begin(&self, from: ReadFrom) -> Result<()> {
         self.source.begin(from)
     }

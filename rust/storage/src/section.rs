@@ -36,6 +36,10 @@ impl FileSource for SectionSource {
         self.whole.window()
     }
 
+    fn is_remote(&self) -> bool {
+        self.whole.is_remote()
+    }
+
     fn begin(&self, from: ReadFrom) -> Result<()> {
         self.whole.begin(from)
     }

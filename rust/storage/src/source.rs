@@ -42,6 +42,11 @@ pub trait FileSource: Send + Sync {
     /// same, as in a mapped file.
     fn window(&self) -> Option<u64>;
 
+    /// Returns true if each read is a request to another machine, so that small reads cost as much as large ones.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// Returns true if the file is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,8 +1,8 @@
 //! Checksums of the pages of a parquet file, which parquet-mr writes by default, and mortice.
 //!
-//! A checksum is that of the bytes of a page as they are stored (CRC-32). It is in the page's header, a struct of
-//! Thrift's compact protocol, whose fields are read here as far as they are needed. Reads compare the checksums of the
-//! pages that they decode, in the parquet crate; here are those of all pages, and where a page is that was wrong.
+//! A checksum is that of the bytes of a page as they are stored (CRC-32). It is in the page's header. Reads compare the
+//! checksums of the pages that they decode, in the parquet crate; here are those of all pages, and where a page is that
+//! was wrong.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,11 +14,9 @@ use mortice_base::error::{Error, Result};
 use mortice_storage::FileSource;
 
 use super::footer::read_footer;
+use super::page_header::page_header;
 use super::parquet::chunk_range;
 use super::source_bytes::{SourceBytes, guarded};
-
-/// Structs in a page header: statistics, in the header of a data page.
-const MAX_DEPTH: u32 = 8;
 
 /// Compares the checksums of all pages that have one.
 ///
@@ -71,65 +69,6 @@ pub(super) fn check_chunk(bytes: &[u8], chunk: &Range<u64>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-struct PageHeader {
-    /// The bytes of the page after the header.
-    len: i64,
-    checksum: Option<u32>,
-}
-
-/// Reads a struct `PageHeader` of parquet.thrift.
-fn page_header(cursor: &mut Cursor<'_>) -> Result<PageHeader> {
-    let (mut id, mut len, mut checksum) = (0, None, None);
-    while let Some(kind) = field(cursor, &mut id)? {
-        match (id, kind) {
-            (3, 5) => len = Some(cursor.varint()?),
-            (4, 5) => checksum = i32::try_from(cursor.varint()?).ok().map(i32::cast_unsigned),
-            _ => skip(cursor, kind, 0)?,
-        }
-    }
-    let len = len.ok_or_else(|| Error::corrupt("invalid header of a page: its length is missing"))?;
-    Ok(PageHeader { len, checksum })
-}
-
-/// Reads the head of a field, and returns its type; `None` at the end of a struct.
-fn field(cursor: &mut Cursor<'_>, id: &mut i64) -> Result<Option<u8>> {
-    let head = cursor.u8()?;
-    if head == 0 {
-        return Ok(None);
-    }
-    *id = match head >> 4 {
-        0 => cursor.varint()?,
-        delta => id.saturating_add(i64::from(delta)),
-    };
-    Ok(Some(head & 0xF))
-}
-
-/// Skips a value of a type of the compact protocol.
-fn skip(cursor: &mut Cursor<'_>, kind: u8, depth: u32) -> Result<()> {
-    if depth > MAX_DEPTH {
-        return Err(Error::corrupt("invalid header of a page: it is nested too deeply"));
-    }
-    match kind {
-        // The value of a boolean field is its type.
-        1 | 2 => Ok(()),
-        3 => cursor.skip(1),
-        4..=6 => cursor.varint().map(|_| ()),
-        7 => cursor.skip(8),
-        8 => {
-            let len = cursor.uvarint()?;
-            cursor.skip(usize::try_from(len).unwrap_or(usize::MAX))
-        }
-        12 => {
-            let mut id = 0;
-            while let Some(kind) = field(cursor, &mut id)? {
-                skip(cursor, kind, depth + 1)?;
-            }
-            Ok(())
-        }
-        _ => Err(Error::corrupt(format!("invalid header of a page: a field of type {kind}"))),
-    }
 }
 
 /// The headers and the contents of the pages of a sound column chunk, as ranges of its bytes.

@@ -46,6 +46,16 @@ pub(super) fn common(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>
     found
 }
 
+/// The rows behind the first `count` ones.
+pub(super) fn after(rows: Vec<Range<u64>>, mut count: u64) -> Vec<Range<u64>> {
+    let rest = rows.into_iter().map(|range| {
+        let passed = count.min(range.end.saturating_sub(range.start));
+        count = count.saturating_sub(passed);
+        range.start.saturating_add(passed)..range.end
+    });
+    rest.filter(|range| !range.is_empty()).collect()
+}
+
 /// The rows of a batch, which are those of `rows` in the file, that are in `kept`.
 pub(super) fn slices(batch: &RecordBatch, rows: &Range<u64>, kept: &[Range<u64>]) -> Vec<RecordBatch> {
     let common = common(std::slice::from_ref(rows), kept);
@@ -68,5 +78,15 @@ mod tests {
         assert_eq!(common(&[0..10, 10..20], &whole(20)), whole(20));
         assert!(common(&[0..5, 9..9], &[5..9]).is_empty() && whole(0).is_empty());
         assert_eq!(consecutive(&[3, 0, 4]), [0..3, 3..3, 3..7]);
+    }
+
+    #[test]
+    fn rows_behind_the_first_ones() {
+        let rows = || vec![0..10, 20..30];
+        assert_eq!(after(rows(), 0), rows());
+        assert_eq!(after(rows(), 4), [4..10, 20..30]);
+        assert_eq!(after(rows(), 10), [20..30]);
+        assert_eq!(after(rows(), 19), [29..30]);
+        assert!(after(rows(), 20).is_empty() && after(rows(), 99).is_empty());
     }
 }

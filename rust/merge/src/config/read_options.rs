@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 
 /// What to do about a corrupt block that Hudi would pass over.
@@ -111,7 +112,7 @@ pub struct ReadOptions {
     pub on_corrupt: OnCorrupt,
     /// Damaged log files.
     pub on_damage: OnDamage,
-    /// The most rows in a batch; at least 1.
+    /// The most rows in a batch; at least 1. A batch of large rows has fewer ([`Self::batch_limit`]).
     pub batch_rows: usize,
     /// How log blocks are put in order.
     pub log_scan: LogScan,
@@ -150,6 +151,12 @@ impl ReadOptions {
             return Err(Error::invalid_argument("batch_rows and threads must be at least 1, got 0"));
         }
         Ok(self)
+    }
+
+    /// How large a batch may be.
+    #[must_use]
+    pub fn batch_limit(&self) -> BatchLimit {
+        BatchLimit::within(self.batch_rows, self.memory_limit)
     }
 }
 

@@ -30,5 +30,5 @@ pub use entry_sorter::{EntryBuffer, EntrySorter, SortedEntries, SortedEntry};
 pub use folder::SpillFolder;
 pub use row_batches::RowBatches;
 pub use row_batches_builder::RowBatchesBuilder;
-pub use row_bytes::{row_bytes, slice_bytes};
+pub use row_bytes::{most_row_bytes, row_bytes, slice_bytes};
 pub use row_memory::RowMemory;

@@ -248,6 +248,10 @@ impl FileSource for ObjectSource {
         self.file.len
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn window(&self) -> Option<u64> {
         // A scan of a file uses only a part of the memory.
         Some((self.budget().share() / 8).clamp(LEAST, PIECE))
