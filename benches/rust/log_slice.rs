@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_select::interleave::interleave_record_batch;
 use mortice::log::{BlockKind, BlockType, LogFile};
-use mortice::{QueryOptions, ReadOptions, Table};
+use mortice::{BatchLimit, QueryOptions, ReadOptions, Table};
 
 const LOGS: usize = 5;
 const KEY: &str = "_hoodie_record_key";
@@ -35,7 +35,7 @@ fn naive(logs: &[LogFile], each: &mut dyn FnMut(RecordBatch)) {
         for block in log.blocks(false) {
             let block = block.unwrap();
             if block.kind == BlockKind::Sound(BlockType::AvroData) {
-                batches.extend(log.record_batches(&block, BATCH).unwrap().1.map(Result::unwrap));
+                batches.extend(log.record_batches(&block, BatchLimit::with_rows(BATCH)).unwrap().1.map(Result::unwrap));
             }
         }
     }

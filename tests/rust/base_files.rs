@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Float32Array, Int32Arra
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_select::concat::concat_batches;
 use mortice::storage::MemoryFile;
-use mortice::{ErrorKind, Result, base_file};
+use mortice::{BatchLimit, ErrorKind, Result, base_file};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, GzipLevel};
 use parquet::data_type::{Int32Type as ParquetInt32, Int96, Int96Type};
@@ -21,7 +21,7 @@ use parquet::schema::parser::parse_message_type;
 
 fn read(bytes: &[u8], wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
     let file = MemoryFile::new("memory/a-0_0-1-2_001.parquet", bytes.to_vec()).by_windows(64);
-    base_file::open(Arc::new(file))?.batches(wanted, batch_rows)?.collect()
+    base_file::open(Arc::new(file))?.batches(wanted, BatchLimit::with_rows(batch_rows))?.collect()
 }
 
 fn wanted(fields: &[(&str, DataType)]) -> SchemaRef {

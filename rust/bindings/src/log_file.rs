@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
+use mortice::BatchLimit;
 use mortice::base_file::BaseBatches;
 use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
@@ -79,7 +80,7 @@ impl LogFile {
     }
 
     fn record_batches(&self, py: Python<'_>, block: &Block, rows: usize) -> PyResult<RecordBatches> {
-        let (schema, batches) = released(py, || self.0.record_batches(&block.core, rows))?;
+        let (schema, batches) = released(py, || self.0.record_batches(&block.core, BatchLimit::with_rows(rows)))?;
         Ok(RecordBatches { schema, batches: Mutex::new(batches) })
     }
 

@@ -19,6 +19,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
+use mortice::BatchLimit;
 use mortice::avro::{ArrowMapping, Schema, arrow_schema, hudi_schema};
 use mortice::base_file::open_parquet;
 use mortice::config::{TimelineLayout, WriteOptions};
@@ -69,7 +70,7 @@ fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
     let options = BaseFileOptions::from_hudi_options(&parse_options(options)?, LAYOUT)?;
     let store = open_file_store(table, &StorageOptions::new())?;
     let mut writer = BaseFileWriter::new(store.as_ref(), &schema, &target, &options)?;
-    for batch in file.batches(&Arc::new(arrow_schema(&schema, ArrowMapping::File)?), 1000)? {
+    for batch in file.batches(&Arc::new(arrow_schema(&schema, ArrowMapping::File)?), BatchLimit::with_rows(1000))? {
         let batch = batch?;
         assert_eq!(writer.write(&batch, MetaColumns::Kept)?, batch.num_rows());
     }

@@ -27,5 +27,5 @@ pub use crate::read::{DamagedFile, ReadReport, RowsMerge, RowsMergeOptions, Stre
 pub use crate::split::{MergerHandle, Query, Split};
 pub use crate::storage::RequestCounts;
 pub use crate::timeline::HollowCommitPolicy;
-pub use mortice_base::{Error, ErrorKind, Result, caught};
+pub use mortice_base::{BatchLimit, Error, ErrorKind, Result, caught};
 pub use mortice_table::Table;

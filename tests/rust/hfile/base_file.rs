@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mortice::filter::{BoundFilter, Filter, Literal, Operator, Term};
 use mortice::storage::FileSource;
-use mortice::{ErrorKind, Result, base_file};
+use mortice::{BatchLimit, ErrorKind, Result, base_file};
 
 use super::builder::{Entries, HFileForm, hfile};
 use super::source::Memory;
@@ -46,7 +46,7 @@ fn key_and_number() -> SchemaRef {
 }
 
 fn read(source: Arc<dyn FileSource>, wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
-    base_file::open(source)?.batches(wanted, batch_rows)?.collect()
+    base_file::open(source)?.batches(wanted, BatchLimit::with_rows(batch_rows))?.collect()
 }
 
 fn rows(batches: &[RecordBatch]) -> Vec<(i64, String)> {
@@ -99,7 +99,8 @@ fn keys_are_sought_where_the_field_is_theirs() {
         let mut file = base_file::open(source.clone()).unwrap();
         file.prune(&key_and_number(), &some_keys(&["key077", "key012", "absent"])).unwrap();
         source.reads();
-        let found: Vec<_> = file.batches(&key_and_number(), 50).unwrap().collect::<Result<_>>().unwrap();
+        let found: Vec<_> =
+            file.batches(&key_and_number(), BatchLimit::with_rows(50)).unwrap().collect::<Result<_>>().unwrap();
         (rows(&found).len(), source.reads().len())
     };
     assert_eq!(sought(numbered(blank, &form)), (2, 2), "two rows of two blocks");
@@ -113,7 +114,8 @@ fn damage_names_the_file_and_ends_the_rows() {
     // The length of the first value's text.
     let at = bytes.windows(6).position(|window| window == b"key050").unwrap() + 6 + 10;
     bytes[at] = 0x7f;
-    let mut batches = base_file::open(Memory::new(bytes, 0)).unwrap().batches(&key_and_number(), 10).unwrap();
+    let mut batches =
+        base_file::open(Memory::new(bytes, 0)).unwrap().batches(&key_and_number(), BatchLimit::with_rows(10)).unwrap();
     let error = batches.by_ref().find_map(Result::err).unwrap();
     assert_eq!(error.kind(), ErrorKind::CorruptLog);
     assert_eq!(error.location().path.as_deref(), Some("memory.hfile"));

@@ -19,6 +19,7 @@ use super::row_ranges;
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
 use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, arrow_schema};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_storage::FileSource;
 
@@ -106,7 +107,7 @@ impl BaseFile for HFileBase {
         Ok(0)
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, limit: BatchLimit) -> Result<BaseBatches> {
         let named = |error: Error| error.in_file(&self.path);
         let there: Vec<&String> = wanted.fields().iter().map(|field| field.name()).collect();
         let there = there.into_iter().filter(|name| self.schema.field(name).is_some());
@@ -124,7 +125,8 @@ impl BaseFile for HFileBase {
             decoder: Decoder::new(Arc::new(program)),
             keys: takes_keys.then(StringBuilder::new),
             wanted: Arc::clone(wanted),
-            batch_rows: batch_rows.max(1),
+            limit,
+            bytes: 0,
             path: self.path,
         }))
     }
@@ -140,13 +142,15 @@ struct HFileRows {
     /// The cells' keys of the rows decoded so far, where the field `key` is wanted.
     keys: Option<StringBuilder>,
     wanted: SchemaRef,
-    batch_rows: usize,
+    limit: BatchLimit,
+    /// Bytes of the records decoded so far.
+    bytes: usize,
     path: String,
 }
 
 impl HFileRows {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
-        while self.decoder.len() < self.batch_rows {
+        while self.decoder.len() < self.limit.rows() && self.bytes < self.limit.bytes() {
             if self.block.is_none() {
                 let next = self.cells.as_mut().and_then(Iterator::next).transpose()?;
                 let Some(next) = next else { break };
@@ -164,8 +168,12 @@ impl HFileRows {
     /// Decodes as many cells of the current block as fit into the batch.
     fn decode_some(&mut self) -> Result<()> {
         let Some((cells, done)) = &mut self.block else { return Ok(()) };
-        let free = self.batch_rows.saturating_sub(self.decoder.len());
+        let free = self.limit.rows().saturating_sub(self.decoder.len());
         let end = cells.cells.len().min(done.saturating_add(free));
+        let some = some_of(cells, *done..end)?;
+        let (fits, bytes) = fitting(some, cells.payload.len(), self.limit.bytes().saturating_sub(self.bytes));
+        let end = done.saturating_add(fits);
+        self.bytes = self.bytes.saturating_add(bytes);
         decode(&mut self.decoder, cells, *done..end)?;
         if let Some(keys) = &mut self.keys {
             for cell in some_of(cells, *done..end)? {
@@ -182,6 +190,7 @@ impl HFileRows {
     }
 
     fn finish(&mut self) -> Result<RecordBatch> {
+        self.bytes = 0;
         let decoded = self.decoder.finish()?;
         let keys = self.keys.as_mut().map(StringBuilder::finish);
         let columns = self.wanted.fields().iter().map(|field| match (decoded.column_by_name(field.name()), &keys) {
@@ -217,6 +226,23 @@ fn decode(decoder: &mut Decoder, cells: &Cells, range: std::ops::Range<usize>) -
         .map(|cell| Datum { at: cell.value.start, len: cell.value.end.saturating_sub(cell.value.start) })
         .collect();
     decoder.decode(&cells.payload, &datums).map_err(|error| error.moved_to(0))
+}
+
+/// How many of the cells of a block have so many bytes, the last of them partly, and how many bytes these are. One at
+/// least.
+fn fitting(cells: &[Cell], block_bytes: usize, most_bytes: usize) -> (usize, usize) {
+    if block_bytes <= most_bytes {
+        return (cells.len(), block_bytes);
+    }
+    let mut bytes = 0_usize;
+    let fits = cells.iter().take_while(|cell| {
+        let is_before = bytes < most_bytes;
+        if is_before {
+            bytes = bytes.saturating_add(cell.value.end.saturating_sub(cell.value.start) as usize);
+        }
+        is_before
+    });
+    (fits.count().max(1), bytes)
 }
 
 fn some_of(cells: &Cells, range: std::ops::Range<usize>) -> Result<&[Cell]> {

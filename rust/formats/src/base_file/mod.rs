@@ -5,6 +5,10 @@
 //! | `reader` | the trait of an open base file |
 //! | `batches` | an iterator of batches from a function that reads the next one |
 //! | `parquet` | parquet, streamed by row groups |
+//! | `parquet_batches` | its batches |
+//! | `page_sizes` | bytes that the rows of a column chunk take in memory |
+//! | `batch_plan` | how many rows a batch has |
+//! | `page_header` | the headers of pages |
 //! | `source_bytes` | a file as the parquet crate reads it, and its errors |
 //! | `footer` | the footer of a Parquet file, its checksum compared |
 //! | `page_checksums` | compares the checksums of all pages |
@@ -26,6 +30,7 @@
 //! | `open` | the choice by the file's name |
 
 mod any_case;
+mod batch_plan;
 mod batches;
 mod checked_pages;
 mod conform;
@@ -41,8 +46,11 @@ mod open;
 mod orc;
 mod orc_longs;
 mod page_checksums;
+mod page_header;
+mod page_sizes;
 mod pages;
 mod parquet;
+mod parquet_batches;
 mod reader;
 mod renamed;
 mod row_ranges;

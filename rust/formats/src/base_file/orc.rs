@@ -16,6 +16,7 @@ use super::row_ranges;
 use crate::filter::{BoundFilter, ColumnBounds};
 use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
 use mortice_avro::Schema;
+use mortice_base::BatchLimit;
 use mortice_base::error::Result;
 use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
@@ -160,12 +161,12 @@ impl BaseFile for OrcBase {
         Ok(())
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
+    fn batches(self: Box<Self>, wanted: &SchemaRef, limit: BatchLimit) -> Result<BaseBatches> {
         let kept = self.kept_rows();
         let stripes = row_ranges::consecutive(&self.file.stripe_rows());
         let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let stripes = stripes.iter().enumerate().filter(|(_, stripe)| with_rows(stripe)).map(|(at, _)| at).collect();
-        let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, batch_rows);
+        let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, limit);
         let (wanted, path, longs) = (Arc::clone(wanted), self.path, self.longs);
         let batches = rows.flat_map(move |step| {
             let of_batch = |(batch, rows): (RecordBatch, Range<u64>)| {

@@ -43,6 +43,12 @@ impl ColumnPages {
         self.leaves_pages_out = true;
         self
     }
+
+    /// The pages of a column chunk.
+    pub(super) fn pages(&self, row_group: usize, column: usize) -> Result<Box<dyn PageReader>> {
+        let (bytes, metadata) = (Arc::clone(&self.bytes), Arc::clone(&self.metadata));
+        Chunks { bytes, metadata, row_groups: Vec::new().into_iter(), column, leaves_pages_out: false }.pages(row_group)
+    }
 }
 
 impl RowGroups for ColumnPages {

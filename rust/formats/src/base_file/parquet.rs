@@ -7,28 +7,26 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_schema::{Field, Fields, Schema, SchemaRef};
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowGroups as _, RowSelection, RowSelector,
-};
-use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 
-use super::conform::{conformed, reading_type};
+use super::conform::reading_type;
 use super::footer::read_footer;
 use super::footer_schema::with_root;
 use super::legacy_calendar::LegacyCalendar;
 use super::list_of_maps;
 use super::mislabelled;
-use super::pages::ColumnPages;
+use super::parquet_batches::{Hybrid, ParquetBatches, ParquetRows};
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use super::source_bytes::{SourceBytes, guarded};
 use super::statistics::bounds;
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema as AvroSchema;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
@@ -84,25 +82,24 @@ impl ParquetFile {
 }
 
 impl ParquetFile {
-    /// The rows to read among those of the row groups to read.
-    fn selection(&self) -> Option<RowSelection> {
-        let rows = self.rows.as_ref()?;
-        let groups = (0..).zip(row_ranges::consecutive(&self.row_groups()));
-        let kept = groups.filter(|(at, _)| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at)));
-        let mut selectors = Vec::new();
-        let len = |from: u64, to: u64| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
-        for (_, group) in kept {
-            let mut at = group.start;
-            for range in row_ranges::common(std::slice::from_ref(&group), rows) {
-                selectors.extend([
-                    RowSelector::skip(len(at, range.start)),
-                    RowSelector::select(len(range.start, range.end)),
-                ]);
-                at = range.end;
-            }
-            selectors.push(RowSelector::skip(len(at, group.end)));
-        }
-        Some(RowSelection::from(selectors))
+    /// What is read of the wanted columns.
+    fn rows_of(&self, wanted: &Schema) -> Result<ParquetRows> {
+        let metadata = self.hinted(wanted)?;
+        let roots: Vec<usize> = metadata
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| wanted.fields().find(field.name()).is_some())
+            .map(|(index, _)| index)
+            .collect();
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
+        let hybrid = self.calendar.clone().map(|calendar| Hybrid { calendar, roots });
+        let group_rows = row_ranges::consecutive(&self.group_rows);
+        let groups = self.row_groups.clone().unwrap_or_else(|| (0..group_rows.len()).collect());
+        let in_groups = self.kept_rows();
+        let kept = self.rows.as_ref().map_or_else(|| in_groups.clone(), |rows| row_ranges::common(&in_groups, rows));
+        Ok(ParquetRows { bytes: self.bytes.clone(), metadata, mask, groups, group_rows, kept, hybrid })
     }
 }
 
@@ -252,100 +249,16 @@ impl BaseFile for ParquetFile {
         Ok(())
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
-        let metadata = self.hinted(wanted)?;
-        let selection = self.selection();
-        let roots: Vec<usize> = metadata
-            .schema()
-            .fields()
-            .iter()
-            .enumerate()
-            .filter(|(_, field)| wanted.fields().find(field.name()).is_some())
-            .map(|(index, _)| index)
-            .collect();
-        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots.iter().copied());
-        plan_reads(&self.bytes, &metadata, &mask, self.row_groups.as_deref())?;
-        let pages = ColumnPages::new(self.bytes.clone(), Arc::clone(metadata.metadata()), self.row_groups);
-        let (pages, rows) = match &selection {
-            Some(selection) => (pages.with_pages_left_out(), selection.row_count() as u64),
-            None => {
-                let rows = pages.num_rows() as u64;
-                (pages, rows)
-            }
-        };
-        let reader = guarded(&self.bytes, || {
-            let fields = metadata.schema().fields();
-            let levels = parquet_to_arrow_field_levels(metadata.parquet_schema(), mask, Some(fields))?;
-            let batch_rows = batch_rows.min(pages.num_rows());
-            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &pages, batch_rows, selection)
-        })?;
-        let hybrid =
-            self.calendar.map(|calendar| Hybrid { calendar, metadata: Arc::clone(metadata.metadata()), roots });
-        let (wanted, bytes) = (Arc::clone(wanted), self.bytes);
-        Ok(Box::new(Conformed { reader: Some(reader), rows_left: rows, hybrid, wanted, bytes }))
+    fn least_batch_rows(&self, wanted: &SchemaRef, limit: BatchLimit) -> Result<usize> {
+        let stretches = self.rows_of(wanted)?.stretches(limit)?;
+        Ok(stretches.iter().map(|stretch| stretch.batch_rows).min().unwrap_or(limit.rows()))
     }
-}
 
-/// Columns of which some are of the hybrid calendar.
-struct Hybrid {
-    calendar: LegacyCalendar,
-    metadata: Arc<ParquetMetaData>,
-    /// The columns that are read, by their numbers in the file.
-    roots: Vec<usize>,
-}
-
-impl Hybrid {
-    fn proleptic(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        self.calendar.proleptic(batch, self.metadata.file_metadata().schema_descr(), &self.roots)
+    fn batches(self: Box<Self>, wanted: &SchemaRef, limit: BatchLimit) -> Result<BaseBatches> {
+        let rows = self.rows_of(wanted)?;
+        plan_reads(&self.bytes, &rows.metadata, &rows.mask, self.row_groups.as_deref())?;
+        Ok(Box::new(ParquetBatches::new(rows, Arc::clone(wanted), limit)?))
     }
-}
-
-/// Batches as the file has them, brought to the wanted columns.
-struct Conformed {
-    /// None after an error, and at the end.
-    reader: Option<ParquetRecordBatchReader>,
-    /// By the footer.
-    rows_left: u64,
-    hybrid: Option<Hybrid>,
-    wanted: SchemaRef,
-    bytes: SourceBytes,
-}
-
-impl Iterator for Conformed {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let reader = self.reader.as_mut()?;
-        let bytes = &self.bytes;
-        let read = guarded(bytes, || reader.next().transpose());
-        let read = read.and_then(|batch| counted(&mut self.rows_left, batch).map_err(|error| bytes.error(error)));
-        let batch = match read {
-            Ok(Some(batch)) => batch,
-            end => {
-                self.reader = None;
-                return end.transpose();
-            }
-        };
-        let wanted = match &self.hybrid {
-            Some(hybrid) => hybrid.proleptic(&batch).and_then(|batch| conformed(&batch, &self.wanted)),
-            None => conformed(&batch, &self.wanted),
-        };
-        Some(wanted.map_err(|error| error.in_file(self.bytes.source.path())))
-    }
-}
-
-/// Counts the rows of a batch: a damaged page header may hide some.
-fn counted(left: &mut u64, batch: Option<RecordBatch>) -> Result<Option<RecordBatch>> {
-    let rows = batch.as_ref().map_or(0, RecordBatch::num_rows) as u64;
-    let missing = if batch.is_none() { *left } else { 0 };
-    match left.checked_sub(rows) {
-        Some(rest) if missing == 0 => *left = rest,
-        Some(_) => {
-            return Err(Error::invalid_table(format!("{missing} rows of the Parquet file are missing: it is damaged")));
-        }
-        None => return Err(Error::invalid_table("the Parquet file has more rows than its footer says: it is damaged")),
-    }
-    Ok(batch)
 }
 
 #[cfg(test)]

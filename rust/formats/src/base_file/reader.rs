@@ -7,6 +7,7 @@ use arrow_schema::{Field, Fields, SchemaRef};
 
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema;
+use mortice_base::BatchLimit;
 use mortice_base::error::Result;
 use mortice_base::names::FieldNames;
 
@@ -76,8 +77,16 @@ pub trait BaseFile: Send {
     /// [`mortice_base::ErrorKind::Unsupported`] where the format has no numbers of rows.
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
-    /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types.
+    /// The fewest rows of a batch of these columns, but for the last ones: how wide the widest rows are about.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn least_batch_rows(&self, _: &SchemaRef, limit: BatchLimit) -> Result<usize> {
+        Ok(limit.rows())
+    }
+
+    /// The rows as batches within the limit, with exactly the columns of `wanted`, in its order and types.
     /// Columns that the file has not are null. [`mortice_base::ErrorKind::Unsupported`] where the file's type cannot
     /// become the wanted one.
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches>;
+    fn batches(self: Box<Self>, wanted: &SchemaRef, limit: BatchLimit) -> Result<BaseBatches>;
 }

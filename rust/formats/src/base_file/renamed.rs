@@ -10,6 +10,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, Schema
 
 use super::reader::{BaseBatches, BaseFile};
 use crate::filter::{BoundFilter, ColumnBounds};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{CaseNames, FieldNames};
 
@@ -91,9 +92,13 @@ impl BaseFile for RenamedFile {
         self.file.prune(&wanted, filter)
     }
 
-    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
+    fn least_batch_rows(&self, wanted: &SchemaRef, limit: BatchLimit) -> Result<usize> {
+        self.file.least_batch_rows(&self.checked_in_file(wanted)?, limit)
+    }
+
+    fn batches(self: Box<Self>, wanted: &SchemaRef, limit: BatchLimit) -> Result<BaseBatches> {
         let (in_file, wanted) = (self.checked_in_file(wanted)?, Arc::clone(wanted));
-        let batches = self.file.batches(&in_file, batch_rows)?;
+        let batches = self.file.batches(&in_file, limit)?;
         Ok(Box::new(batches.map(move |batch| labelled_batch(&batch?, &wanted))))
     }
 }
@@ -201,7 +206,7 @@ mod tests {
             Ok(())
         }
 
-        fn batches(self: Box<Self>, wanted: &SchemaRef, _: usize) -> Result<BaseBatches> {
+        fn batches(self: Box<Self>, wanted: &SchemaRef, _: BatchLimit) -> Result<BaseBatches> {
             let column = |field: &FieldRef| {
                 let found = self.0.column_by_name(field.name()).cloned();
                 let found = found.unwrap_or_else(|| arrow_array::new_null_array(field.data_type(), self.0.num_rows()));
@@ -242,8 +247,12 @@ mod tests {
             Field::new("new", DataType::Utf8, true),
             Field::new("list", list_of(pair("y")), true),
         ]));
-        let batch =
-            renamed(Box::new(OneBatch(file)), names.into()).batches(&wanted, 10).unwrap().next().unwrap().unwrap();
+        let batch = renamed(Box::new(OneBatch(file)), names.into())
+            .batches(&wanted, BatchLimit::with_rows(10))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap();
         assert_eq!(batch.schema(), wanted);
         assert_eq!(batch.column(0).null_count(), 2, "another column of that name");
         assert_eq!(batch.column(1).as_string::<i32>().value(1), "b");

@@ -46,6 +46,11 @@ pub(super) fn common(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>
     found
 }
 
+/// How many rows there are.
+pub(super) fn count(rows: &[Range<u64>]) -> u64 {
+    rows.iter().map(|rows| rows.end.saturating_sub(rows.start)).fold(0, u64::saturating_add)
+}
+
 /// The rows behind the first `count` ones.
 pub(super) fn after(rows: Vec<Range<u64>>, mut count: u64) -> Vec<Range<u64>> {
     let rest = rows.into_iter().map(|range| {

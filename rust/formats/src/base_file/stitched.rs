@@ -24,6 +24,7 @@ use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::filter::BoundFilter;
 use mortice_avro::Schema as AvroSchema;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{FieldNames, meta_columns};
 
@@ -145,7 +146,7 @@ impl BaseFile for Stitched {
         self.source.keep_rows(rows)
     }
 
-    fn batches(mut self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<BaseBatches> {
+    fn batches(mut self: Box<Self>, wanted: &SchemaRef, limit: BatchLimit) -> Result<BaseBatches> {
         let kept = self.kept_rows();
         if kept != row_ranges::whole(self.row_count()) {
             self.keep_rows(kept)?;
@@ -155,10 +156,10 @@ impl BaseFile for Stitched {
         let from = wanted.fields().iter().map(|field| self.from(field.name())).collect();
         let mut lanes = Vec::new();
         if !of_skeleton.fields().is_empty() || of_source.fields().is_empty() {
-            lanes.push(Lane::new(self.skeleton.batches(&of_skeleton, batch_rows)?));
+            lanes.push(Lane::new(self.skeleton.batches(&of_skeleton, limit)?));
         }
         if !of_source.fields().is_empty() {
-            lanes.push(Lane::new(self.source.batches(&of_source, batch_rows)?));
+            lanes.push(Lane::new(self.source.batches(&of_source, limit)?));
         }
         let mut in_step = InStep { lanes, wanted: Arc::clone(wanted), from };
         Ok(batches_until_end(move || in_step.next_batch()))

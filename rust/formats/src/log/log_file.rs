@@ -15,6 +15,7 @@ use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
 use crate::base_file::BaseBatches;
 use crate::filter::KeyFilter;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_storage::{self as storage, FileSource, StorageOptions};
 
@@ -82,10 +83,10 @@ impl LogFile {
         block_records::read(&self.source, block, wanted).map_err(|error| self.mark(block, error))
     }
 
-    /// Returns the records of a data block in batches of `rows`, and the schema of the batches. One batch is in memory
+    /// Returns the records of a data block within a limit, and the schema of the batches. One batch is in memory
     /// at a time, for any size of the block.
-    pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, BaseBatches)> {
-        let batches = RecordBatches::new(&self.source, block, rows).map_err(|error| self.mark(block, error))?;
+    pub fn record_batches(&self, block: &Block, limit: BatchLimit) -> Result<(SchemaRef, BaseBatches)> {
+        let batches = RecordBatches::new(&self.source, block, limit).map_err(|error| self.mark(block, error))?;
         let (schema, file, block) = (batches.schema(), self.clone(), block.clone());
         Ok((schema, Box::new(batches.map(move |batch| batch.map_err(|error| file.mark(&block, error))))))
     }

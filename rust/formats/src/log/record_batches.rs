@@ -14,6 +14,7 @@ use super::layout::BlockType;
 use crate::base_file::BaseBatches;
 use crate::filter::KeyFilter;
 use mortice_avro::{self as avro, ArrowMapping, Datum, Decoder, Schema};
+use mortice_base::BatchLimit;
 use mortice_base::error::Result;
 use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
@@ -37,28 +38,27 @@ struct RecordScan {
     frames: RecordFrames<Bytes>,
     found: Vec<Datum>,
     decoder: Decoder,
-    rows: usize,
+    limit: BatchLimit,
     /// The type of the block.
     kind: BlockType,
 }
 
 impl RecordBatches {
-    /// Returns the records of a data block in batches of `rows`.
-    pub(super) fn new(file: &Arc<dyn FileSource>, block: &Block, rows: usize) -> Result<Self> {
+    /// Returns the records of a data block in batches within a limit.
+    pub(super) fn new(file: &Arc<dyn FileSource>, block: &Block, limit: BatchLimit) -> Result<Self> {
         let (kind, schema) = block_records::kind_and_schema(block)?;
         let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
-        let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
             Some(RemainingRecords::Rows(parquet_data::batches(
                 file,
                 &block.content,
                 &types,
                 (&schema, FieldNames::identity()),
-                rows,
+                limit,
             )?))
         } else {
             let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
-            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(RemainingRecords::Datums);
+            let scan = || RecordScan::new(content.clone(), &schema, limit, kind).map(RemainingRecords::Datums);
             (!content.is_empty()).then(scan).transpose()?
         };
         Ok(Self { schema: types, left })
@@ -86,10 +86,10 @@ impl Iterator for RecordBatches {
 }
 
 impl RecordScan {
-    fn new(content: Bytes, schema: &Schema, rows: usize, kind: BlockType) -> Result<Self> {
+    fn new(content: Bytes, schema: &Schema, limit: BatchLimit, kind: BlockType) -> Result<Self> {
         let decoder = block_records::decoder(schema)?;
         let frames = RecordFrames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;
-        Ok(Self { content, frames, found: Vec::new(), decoder, rows, kind })
+        Ok(Self { content, frames, found: Vec::new(), decoder, limit, kind })
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {
@@ -101,7 +101,7 @@ impl RecordScan {
 
     fn decode(&mut self) -> Result<RecordBatch> {
         self.found.clear();
-        self.frames.next(self.rows, &mut self.found)?;
+        self.frames.next_within(self.limit, &mut self.found)?;
         self.decoder.decode(&self.content, &self.found)?;
         self.decoder.finish()
     }

@@ -10,6 +10,7 @@ use super::column::{self, StripeColumn};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
 use super::tail::OrcTail;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::FileSource;
 
@@ -64,10 +65,10 @@ impl OrcFile {
         self.tail.statistics.iter().map(|columns| columns.get(kind.column).cloned()).collect()
     }
 
-    /// The rows of some stripes, in batches of at most `batch_rows`, with those top-level columns of the file that
+    /// The rows of some stripes, in batches within a limit, with those top-level columns of the file that
     /// `wanted` says yes to, in the file's order.
     #[must_use]
-    pub fn rows(&self, wanted: &dyn Fn(&str) -> bool, stripes: Vec<usize>, batch_rows: usize) -> OrcRows {
+    pub fn rows(&self, wanted: &dyn Fn(&str) -> bool, stripes: Vec<usize>, limit: BatchLimit) -> OrcRows {
         let columns: Vec<usize> =
             (0..).zip(&self.tail.root.children).filter(|(_, (name, _))| wanted(name)).map(|(at, _)| at).collect();
         let fields = self.tail.root.fields();
@@ -79,7 +80,7 @@ impl OrcFile {
             columns,
             stripes: stripes.into_iter(),
             open: None,
-            batch_rows: batch_rows.max(1),
+            limit,
             next_row: 0,
             done: false,
         }
@@ -99,7 +100,7 @@ pub struct OrcRows {
     columns: Vec<usize>,
     stripes: std::vec::IntoIter<usize>,
     open: Option<OpenStripe>,
-    batch_rows: usize,
+    limit: BatchLimit,
     /// The number in the file of the first row of the next batch.
     next_row: u64,
     done: bool,
@@ -110,12 +111,21 @@ struct OpenStripe {
     left: u64,
 }
 
+impl OpenStripe {
+    /// How many of the rows that are left fit a batch.
+    fn fitting(&self, limit: BatchLimit) -> usize {
+        let bytes = self.columns.iter().map(|column| column.bytes(self.left)).fold(0, u64::saturating_add);
+        let of_row = usize::try_from(bytes / self.left.max(1)).unwrap_or(usize::MAX);
+        usize::try_from(self.left).unwrap_or(usize::MAX).min(limit.rows_of(of_row))
+    }
+}
+
 impl OrcRows {
     /// The next batch, and which rows of the file it has.
     fn step(&mut self) -> Result<Option<(RecordBatch, Range<u64>)>> {
         loop {
             if let Some(stripe) = self.open.as_mut().filter(|stripe| stripe.left > 0) {
-                let count = usize::try_from(stripe.left).unwrap_or(usize::MAX).min(self.batch_rows);
+                let count = stripe.fitting(self.limit);
                 let columns = stripe.columns.iter_mut().map(|column| column.read(count)).collect::<Result<Vec<_>>>()?;
                 stripe.left = stripe.left.saturating_sub(count as u64);
                 let rows = self.next_row..self.next_row.saturating_add(count as u64);

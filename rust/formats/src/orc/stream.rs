@@ -25,6 +25,11 @@ impl Stream {
         Ok(value)
     }
 
+    /// Bytes that are left.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The next `len` bytes.
     pub(super) fn take(&mut self, len: usize) -> Result<Bytes> {
         let left = self.bytes.len();

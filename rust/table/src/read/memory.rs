@@ -26,6 +26,8 @@ use mortice_storage::{FetchBudget, FileSource, ReservedBytes};
 pub(super) struct SliceMemory {
     folder: SpillFolder,
     compressed: bool,
+    /// The limit of all in bytes.
+    limit: u64,
     keys: usize,
     contents: u64,
     /// The number of bytes of contents held for the slice until its end, or for one pass over its logs.
@@ -48,6 +50,7 @@ impl SliceMemory {
         Self {
             folder: SpillFolder::new(options.spill_dir.as_deref()),
             compressed: options.spill_compressed,
+            limit,
             keys: usize::try_from(limit / 2).unwrap_or(usize::MAX),
             contents: if fetched.has_files() { limit / 8 } else { limit / 4 },
             held: 0,
@@ -58,6 +61,11 @@ impl SliceMemory {
             reserved: Vec::new(),
             reserved_by_pass: Vec::new(),
         }
+    }
+
+    /// Returns the limit in bytes.
+    pub(super) const fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// Returns the limit of the index of keys in bytes.

@@ -19,6 +19,7 @@ use serde::Deserialize;
 use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime, TimelinePosition};
 use mortice_formats::base_file::{BaseBatches, open_parquet};
@@ -311,7 +312,7 @@ fn newest_manifest(storage: &dyn Storage, folder: &str) -> Result<Option<String>
 fn batches(storage: &dyn Storage, path: &str, columns: &[(&str, DataType)]) -> Result<BaseBatches> {
     let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
     let wanted = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let open = || open_parquet(storage.open(path)?)?.batches(&wanted, BATCH_ROWS);
+    let open = || open_parquet(storage.open(path)?)?.batches(&wanted, BatchLimit::with_rows(BATCH_ROWS));
     open().map_err(|error| error.in_file(storage.full_path(path)))
 }
 

@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 
 use mortice_avro as avro;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{FieldNames, LogFileName, RequestedTime, meta_columns};
 use mortice_formats::base_file;
@@ -91,7 +92,7 @@ impl<'a> StoredKeys<'a> {
     /// `InvalidTable` if a row has no key; those of reading the file and of `each`.
     pub(super) fn read(&self, file: Box<dyn base_file::BaseFile>, each: &mut EachKeys<'_>) -> Result<()> {
         let mut first = 0_u64;
-        for batch in file.batches(&self.columns, BATCH_ROWS)? {
+        for batch in file.batches(&self.columns, BatchLimit::with_rows(BATCH_ROWS))? {
             let keys = self.key.keys_of(&batch?)?;
             if let Some(row) = (0..keys.len()).find(|row| keys.is_null(*row)) {
                 let position = first.saturating_add(row as u64);
@@ -140,7 +141,7 @@ impl<'a> StoredKeys<'a> {
         }
         let column = |name: &str| Field::new(name, DataType::Utf8, true);
         let columns = [meta_columns::RECORD_KEY, meta_columns::COMMIT_TIME].map(column).to_vec();
-        for batch in file.batches(&Arc::new(Schema::new(columns)), BATCH_ROWS)? {
+        for batch in file.batches(&Arc::new(Schema::new(columns)), BatchLimit::with_rows(BATCH_ROWS))? {
             let batch = batch?;
             let keys = self.key.keys_of(&batch)?;
             let times = batch.column_by_name(meta_columns::COMMIT_TIME).map(AsArray::as_string::<i32>);
@@ -165,7 +166,7 @@ impl<'a> StoredKeys<'a> {
             if !is_data || is_other {
                 continue;
             }
-            for batch in log.record_batches(&block, BATCH_ROWS)?.1 {
+            for batch in log.record_batches(&block, BatchLimit::with_rows(BATCH_ROWS))?.1 {
                 let keys = self.key.keys_of(&batch?)?;
                 if keys.null_count() > 0 {
                     let error = Error::invalid_table("a row of a log has no record key");
@@ -179,7 +180,7 @@ impl<'a> StoredKeys<'a> {
 
     /// The first keys of a base file, at most so many.
     pub(super) fn first_keys(&self, file: Box<dyn base_file::BaseFile>, most: usize) -> Result<StringArray> {
-        match file.batches(&self.columns, most)?.next() {
+        match file.batches(&self.columns, BatchLimit::with_rows(most))?.next() {
             Some(batch) => self.key.keys_of(&batch?),
             None => Ok(StringArray::new_null(0)),
         }

@@ -11,6 +11,7 @@
 use std::ops::Deref;
 
 use mortice_avro::Datum;
+use mortice_base::BatchLimit;
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};
 use mortice_base::trusted::prefetch;
@@ -80,6 +81,16 @@ impl<C: Deref<Target = [u8]>> RecordFrames<C> {
     #[must_use]
     pub const fn left(&self) -> usize {
         self.left
+    }
+
+    /// Appends the next records, as many as fit a batch.
+    pub fn next_within(&mut self, limit: BatchLimit, datums: &mut Vec<Datum>) -> Result<()> {
+        let (first, mut bytes) = (datums.len(), 0_usize);
+        while self.left > 0 && datums.len() - first < limit.rows() && bytes < limit.bytes() {
+            self.next(1, datums)?;
+            bytes = bytes.saturating_add(datums.last().map_or(0, |datum| datum.len as usize));
+        }
+        Ok(())
     }
 
     /// Appends the next records, at most `most`.

@@ -10,6 +10,7 @@ use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseBatches, BaseFile};
 use mortice_avro::Schema;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::FieldNames;
 use mortice_storage::{FileSource, SectionSource};
@@ -19,19 +20,35 @@ pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
 }
 
-/// Returns the records in batches of at most `batch_rows`, with the columns and types of `wanted`. `table` is the
+/// Returns the fewest rows of a batch within a limit, but for the last ones.
+///
+/// # Errors
+/// Those of reading.
+pub fn least_batch_rows(
+    file: &Arc<dyn FileSource>,
+    content: &Range<u64>,
+    wanted: &SchemaRef,
+    (table, names): (&Schema, &FieldNames),
+    limit: BatchLimit,
+) -> Result<usize> {
+    let Some(file) = open(file, content)? else { return Ok(limit.rows()) };
+    let file = base_file::read_as(file, table, names).map_err(as_log_error)?;
+    file.least_batch_rows(wanted, limit).map_err(as_log_error)
+}
+
+/// Returns the records in batches within a limit, with the columns and types of `wanted`. `table` is the
 /// schema that declares them; `names` are the column names in the block.
 pub fn batches(
     file: &Arc<dyn FileSource>,
     content: &Range<u64>,
     wanted: &SchemaRef,
     (table, names): (&Schema, &FieldNames),
-    batch_rows: usize,
+    limit: BatchLimit,
 ) -> Result<BaseBatches> {
     let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
     let file = base_file::read_as(file, table, names).map_err(as_log_error)?;
     let rows = file.row_count();
-    let batches = file.batches(wanted, batch_rows).map_err(as_log_error)?;
+    let batches = file.batches(wanted, limit).map_err(as_log_error)?;
     let mut read = 0_u64;
     // The row count of the footer is compared with the rows that were read: no row of a block may be lost silently.
     Ok(Box::new(batches.map(Some).chain(std::iter::once(None)).filter_map(move |batch| match batch {
@@ -55,8 +72,8 @@ pub fn records(
     wanted: &SchemaRef,
     table: &Schema,
 ) -> Result<RecordBatch> {
-    let all =
-        batches(file, content, wanted, (table, FieldNames::identity()), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
+    let all = batches(file, content, wanted, (table, FieldNames::identity()), BatchLimit::with_rows(64 * 1024))?
+        .collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all)
         .map_err(|error| Error::corrupt("batches of a parquet block cannot be concatenated").caused_by(error))
 }

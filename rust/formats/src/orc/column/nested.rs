@@ -23,6 +23,10 @@ impl ValueReader for StructValues {
         let array = StructArray::try_new_with_length(self.fields.clone(), children, None, count);
         array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
     }
+
+    fn bytes(&self, count: u64) -> u64 {
+        self.children.iter().map(|child| child.bytes(count)).fold(0, u64::saturating_add)
+    }
 }
 
 /// Lists: how long each is, and all their items.
@@ -37,6 +41,10 @@ impl ValueReader for ListValues {
         let items = self.items.read(end_of(&offsets))?;
         let item = Arc::new(Field::new_list_field(items.data_type().clone(), true));
         ListArray::try_new(item, offsets, items, None).map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
+    }
+
+    fn bytes(&self, count: u64) -> u64 {
+        self.items.bytes(count)
     }
 }
 
@@ -62,6 +70,10 @@ impl ValueReader for MapValues {
         let pairs = StructArray::try_new(pair.clone(), vec![keys, items], None).map_err(unsound)?;
         let array = MapArray::try_new(Arc::clone(entries), offsets, pairs, None, false);
         array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
+    }
+
+    fn bytes(&self, count: u64) -> u64 {
+        self.keys.bytes(count).saturating_add(self.items.bytes(count))
     }
 }
 

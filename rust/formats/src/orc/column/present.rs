@@ -33,6 +33,11 @@ impl StripeColumn {
         }
     }
 
+    /// About how many bytes the next `count` rows take in memory.
+    pub(in crate::orc) fn bytes(&self, count: u64) -> u64 {
+        self.values.bytes(count)
+    }
+
     fn exactly(&mut self, count: usize) -> Result<ArrayRef> {
         let values = self.values.read(count)?;
         if values.len() == count {

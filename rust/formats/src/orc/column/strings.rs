@@ -28,11 +28,16 @@ impl TextValues {
             binary: of.kind == OrcKind::Binary,
         })
     }
-}
 
-impl ValueReader for TextValues {
-    fn read(&mut self, count: usize) -> Result<ArrayRef> {
-        let offsets = offsets(&self.lengths.read(count)?)?;
+    /// The next values, and the bytes of the longest one.
+    fn read_with_longest(&mut self, count: usize) -> Result<(ArrayRef, u64)> {
+        let lengths = self.lengths.read(count)?;
+        let longest = lengths.iter().copied().max().unwrap_or_default();
+        Ok((self.array(&lengths)?, u64::try_from(longest).unwrap_or_default()))
+    }
+
+    fn array(&mut self, lengths: &[i64]) -> Result<ArrayRef> {
+        let offsets = offsets(lengths)?;
         let bytes = Buffer::from(self.bytes.take(end_of(&offsets))?);
         if self.binary {
             let array = BinaryArray::try_new(offsets, bytes, None);
@@ -43,9 +48,23 @@ impl ValueReader for TextValues {
     }
 }
 
+impl ValueReader for TextValues {
+    fn read(&mut self, count: usize) -> Result<ArrayRef> {
+        let lengths = self.lengths.read(count)?;
+        self.array(&lengths)
+    }
+
+    fn bytes(&self, count: u64) -> u64 {
+        // Those of all values that are left.
+        (self.bytes.len() as u64).saturating_add(count.saturating_mul(size_of::<i32>() as u64))
+    }
+}
+
 /// Places in a dictionary.
 pub(super) struct DictionaryTexts {
     dictionary: ArrayRef,
+    /// Bytes of its longest string.
+    longest: u64,
     places: IntRuns,
 }
 
@@ -57,7 +76,8 @@ impl DictionaryTexts {
             binary: of.kind == OrcKind::Binary,
         };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        Ok(Self { dictionary: strings.read(size)?, places: stripe.ints(of.column, kind::DATA, false)? })
+        let (dictionary, longest) = strings.read_with_longest(size)?;
+        Ok(Self { dictionary, longest, places: stripe.ints(of.column, kind::DATA, false)? })
     }
 }
 
@@ -65,6 +85,10 @@ impl ValueReader for DictionaryTexts {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
         let places = Int64Array::from(self.places.read(count)?);
         take(&self.dictionary, &places, Some(TakeOptions { check_bounds: true })).map_err(unsound)
+    }
+
+    fn bytes(&self, count: u64) -> u64 {
+        count.saturating_mul(self.longest.saturating_add(size_of::<i32>() as u64))
     }
 }
 

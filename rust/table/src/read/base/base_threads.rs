@@ -4,9 +4,9 @@
 //! thread 1   columns a c     batch 0 · batch 1 · …  ┐
 //! thread 2   columns b       batch 0 · batch 1 · …  ┴─> batches of a b c, in the file's order
 //! ```
-//! All threads skip the same rows and end their batches at the same rows, so the batches are those that one thread
-//! would return. Hudi writes a base file as one row group, which cannot be divided by rows. Threads are joined when the
-//! batches are dropped, and are at most two batches ahead.
+//! All threads skip the same rows. They end their batches at the same rows, unless rows are large: then a batch ends
+//! where that of one of the threads ends. Hudi writes a base file as one row group, which cannot be divided by rows.
+//! Threads are joined when the batches are dropped, and are at most two batches ahead.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -53,8 +53,13 @@ pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, BaseBatches)>, wante
     let Some(places) = places.collect::<Option<Vec<_>>>() else {
         return Err(Error::internal("columns without a reader thread"));
     };
-    let mut reading =
-        SideBySide { wanted: Arc::clone(wanted), places, queues: Vec::new(), threads: ReaderThreads::default() };
+    let mut reading = SideBySide {
+        wanted: Arc::clone(wanted),
+        places,
+        queues: Vec::new(),
+        held: Vec::new(),
+        threads: ReaderThreads::default(),
+    };
     for (ordinal, (_, batches)) in shares.into_iter().enumerate() {
         reading.start(ordinal, batches)?;
     }
@@ -71,6 +76,8 @@ struct SideBySide {
     places: Vec<(usize, usize)>,
     /// Dropped before the threads: those that wait for space in a queue see that it is closed, and end.
     queues: Vec<Receiver<Message>>,
+    /// What is left of the batch of each thread.
+    held: Vec<Option<RecordBatch>>,
     threads: ReaderThreads,
 }
 
@@ -87,30 +94,43 @@ impl SideBySide {
         };
         self.threads.start(format!("mortice-base-{ordinal}"), read)?;
         self.queues.push(receiver);
+        self.held.push(None);
         Ok(())
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.threads.check_here()?;
-        let mut parts = Vec::with_capacity(self.queues.len());
-        for queue in &self.queues {
+        for (queue, held) in self.queues.iter().zip(&mut self.held) {
+            if held.is_some() {
+                continue;
+            }
             let Ok(message) = reader_threads::received(queue)? else {
                 return Err(Error::new(ErrorKind::Io, "a reader thread ended before its columns did"));
             };
-            parts.push(message.transpose()?);
+            *held = message.transpose()?;
         }
-        let rows = parts.first().and_then(Option::as_ref).map(RecordBatch::num_rows);
-        if parts.iter().any(|part| part.as_ref().map(RecordBatch::num_rows) != rows) {
+        let at_end = self.held.iter().filter(|held| held.is_none()).count();
+        let Some(rows) = self.held.iter().flatten().map(RecordBatch::num_rows).min().filter(|_| at_end == 0) else {
+            if at_end == self.held.len() {
+                return Ok(None);
+            }
             return Err(Error::invalid_table("invalid base file: its columns differ in their number of rows"));
-        }
-        let Some(rows) = rows else { return Ok(None) };
-        let column = |(share, at): &(usize, usize)| parts.get(*share)?.as_ref()?.columns().get(*at).cloned();
+        };
+        let parts: Vec<RecordBatch> = self.held.iter_mut().filter_map(|held| taken(held, rows)).collect();
+        let column = |(share, at): &(usize, usize)| parts.get(*share)?.columns().get(*at).cloned();
         let columns: Vec<ArrayRef> = self.places.iter().filter_map(column).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options).map(Some).map_err(|error| {
             Error::invalid_table("invalid base file: its columns do not fit the table").caused_by(error)
         })
     }
+}
+
+/// Takes the first rows of a batch; the others stay.
+fn taken(held: &mut Option<RecordBatch>, rows: usize) -> Option<RecordBatch> {
+    let batch = held.take()?;
+    *held = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows().saturating_sub(rows)));
+    Some(batch.slice(0, rows))
 }
 
 #[cfg(test)]
@@ -154,6 +174,14 @@ mod tests {
         let all: Vec<_> = read(vec![(&["b"], of(&["b"])), (&["a", "c"], of(&["a", "c"]))]);
         let whole = |rows| batch(&["a", "b", "c"], rows);
         assert_eq!(all.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [whole(3), whole(1), whole(0)]);
+    }
+
+    #[test]
+    fn batches_may_end_at_different_rows() {
+        let of = |columns: &[&str], rows: &[i32]| rows.iter().map(|rows| Ok(batch(columns, *rows))).collect();
+        let all = read(vec![(&["b"], of(&["b"], &[2, 2])), (&["a", "c"], of(&["a", "c"], &[1, 3]))]);
+        let rows: Vec<_> = all.into_iter().map(|batch| batch.unwrap().num_rows()).collect();
+        assert_eq!(rows, [1, 1, 2]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::file_group;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
 use mortice_avro::Schema;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::base_file::{self, BaseBatches, BaseFile};
@@ -91,7 +92,7 @@ impl SplitBase {
                 file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
             match weights {
                 Some(weights) => self.by_threads(&*file, wanted, base_threads::shares(wanted, &weights, threads.count)),
-                None => file.batches(wanted, self.batch_rows()),
+                None => file.batches(wanted, self.batch_limit()),
             }
         };
         Ok((self.in_range(with_numbers(file, wanted, read)?), pruned))
@@ -101,7 +102,7 @@ impl SplitBase {
     fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<BaseBatches> {
         let read = |share: SchemaRef| {
             let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
-            let batches = again.batches(&share, self.batch_rows())?;
+            let batches = again.batches(&share, self.batch_limit())?;
             Ok((share, batches))
         };
         base_threads::side_by_side(shares.into_iter().map(read).collect::<Result<_>>()?, wanted)
@@ -110,11 +111,12 @@ impl SplitBase {
     /// Estimates the size of a batch in bytes.
     fn batch_bytes(&self, weights: &[u64], file: &dyn BaseFile) -> u64 {
         let of_row = weights.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)) / file.row_count().max(1);
-        of_row.saturating_add(1).saturating_mul(self.batch_rows() as u64)
+        let limit = self.batch_limit();
+        of_row.saturating_add(1).saturating_mul(limit.rows() as u64).min(limit.bytes() as u64)
     }
 
-    fn batch_rows(&self) -> usize {
-        self.split.query.options.batch_rows.max(1)
+    fn batch_limit(&self) -> BatchLimit {
+        self.split.query.options.batch_limit()
     }
 
     /// Removes the rows of commits outside the range.
@@ -174,7 +176,7 @@ impl MergeBase for SplitBase {
 
     fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
         let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
-        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_rows());
+        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_limit());
         Ok(self.in_range(with_numbers(file, wanted, read)?))
     }
 }

@@ -224,6 +224,7 @@ impl<'a> LogLoader<'a> {
             frames.next(KEYS_AT_ONCE, &mut found)?;
             decoder.decode(&content, &found)?;
             let places: Vec<u32> = found.iter().map(|datum| datum.at).collect();
+            loading.records.note_row_bytes(found.iter().map(|datum| datum.len as usize).max().unwrap_or_default());
             self.add_data(columns, &decoder.finish()?, (&content, &places), loading)?;
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
@@ -255,7 +256,8 @@ impl<'a> LogLoader<'a> {
         let writer = self.writer(found)?;
         let names = self.evolved_names(found).unwrap_or(FieldNames::identity());
         let schema = (self.table, names);
-        let block = ParquetBlock::new(Arc::clone(file), found, schema, Arc::clone(self.projected));
+        let block =
+            ParquetBlock::new(Arc::clone(file), found, schema, Arc::clone(self.projected), loading.memory.limit());
         let mut read = 0;
         let missing = if found.block.is_partial() { Some(self.missing(&writer)) } else { None };
         let own_keys = self.keys.with_operation_of(&writer);
@@ -265,9 +267,10 @@ impl<'a> LogLoader<'a> {
             Some(_) => columns.columns(&avro::arrow_schema(&with_operation(self.table)?, ArrowMapping::Table)?)?,
         };
         let batches = block.batches(&types)?;
+        loading.records.note_row_bytes(block.most_row_bytes()?);
         let block = loading.records.add_parquet(block);
-        for (batch, decoded) in batches.enumerate() {
-            let decoded = decoded?;
+        for decoded in batches {
+            let (decoded, first) = (decoded?, read as u64);
             read += decoded.num_rows();
             let places: Vec<u32> = (0_u32..).take(decoded.num_rows()).collect();
             self.add_data(columns, &decoded, (&Bytes::new(), &places), loading)?;
@@ -276,7 +279,7 @@ impl<'a> LogLoader<'a> {
             }
             loading
                 .records
-                .add_source(LogSource { rows: RowSource::Parquet { block, batch }, location: location.clone() });
+                .add_source(LogSource { rows: RowSource::Parquet { block, first }, location: location.clone() });
         }
         Ok(read)
     }

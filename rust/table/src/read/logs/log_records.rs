@@ -11,6 +11,7 @@ use super::log_source::{LogSource, ParquetBlock, RowSource};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use mortice_avro::{DecodeProgram, Decoder};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_formats::log::content::avro_data;
 use mortice_merge::merge::fold::MissingColumns;
@@ -23,6 +24,8 @@ pub(in crate::read) struct LogRecords {
     parquet: Vec<ParquetBlock>,
     projected: SchemaRef,
     missing: MissingColumns,
+    /// Bytes of the largest row about.
+    most_row_bytes: usize,
     report: SharedReport,
 }
 
@@ -42,6 +45,7 @@ impl LogRecords {
             parquet: Vec::new(),
             projected,
             missing: MissingColumns::default(),
+            most_row_bytes: 0,
             report,
         }
     }
@@ -62,6 +66,16 @@ impl LogRecords {
         self.sources.push(source);
     }
 
+    /// Notes the bytes of the largest of some rows.
+    pub(in crate::read) fn note_row_bytes(&mut self, bytes: usize) {
+        self.most_row_bytes = self.most_row_bytes.max(bytes);
+    }
+
+    /// Returns how many rows may be fetched at once, whichever they are.
+    pub(in crate::read) fn rows_at_once(&self, limit: BatchLimit) -> usize {
+        limit.rows_of(self.most_row_bytes)
+    }
+
     /// Adds the projected columns that the block of the next source does not have.
     pub(in crate::read) fn add_missing(&mut self, missing: Arc<[bool]>) {
         self.missing.insert(self.sources.len(), missing);
@@ -77,7 +91,16 @@ impl LogRecords {
 /// already.
 enum BatchBuilder {
     Decoding { program: usize, decoder: Box<Decoder> },
-    Decoded { source: usize, batch: RecordBatch },
+    Decoded { place: BatchPlace, batch: RecordBatch },
+}
+
+/// A batch that exists already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BatchPlace {
+    /// Of a Parquet block, both by ordinal.
+    Parquet { block: usize, batch: usize },
+    /// Deleted keys that were fetched.
+    Deletes,
 }
 
 /// Records whose rows are fetched, with the memory of their slice.
@@ -104,14 +127,14 @@ impl RecordFetcher for RowFetcher<'_> {
             let (some, others) = rest.split_at(end);
             rest = others;
             let wanted: Vec<u32> = some.iter().map(|(row, _)| row.at).collect();
-            let (batch, found) = self.records.grow(first.source as usize, &wanted, &mut growing, self.memory)?;
+            let found = self.records.grow(first.source as usize, &wanted, &mut growing, self.memory)?;
             if found.len() != wanted.len() {
                 let message = format_args!("{} rows of a log block where {} were asked for", found.len(), wanted.len());
                 return Err(Error::internal(message));
             }
-            for ((_, index), row) in some.iter().zip(found) {
+            for ((_, index), place) in some.iter().zip(found) {
                 let pick = picks.get_mut(*index);
-                *pick.ok_or_else(|| Error::internal("a row was fetched that was not asked for"))? = (batch, row);
+                *pick.ok_or_else(|| Error::internal("a row was fetched that was not asked for"))? = place;
             }
         }
         self.records.report.edit().records_won += rows.len() as u64;
@@ -131,14 +154,14 @@ impl RecordFetcher for RowFetcher<'_> {
 }
 
 impl LogRecords {
-    /// Fetches rows of one source. Returns the ordinal of their batch, and their row numbers there.
+    /// Fetches rows of one source. Returns the ordinal of the batch of each, and its row number there.
     fn grow(
         &mut self,
         source: usize,
         wanted: &[u32],
         growing: &mut Vec<BatchBuilder>,
         memory: &mut SliceMemory,
-    ) -> Result<(usize, Vec<usize>)> {
+    ) -> Result<Vec<(usize, usize)>> {
         let Some(found) = self.sources.get(source) else {
             return Err(Error::internal("a row of a log block that was not read"));
         };
@@ -147,24 +170,21 @@ impl LogRecords {
                 let decoded = self.decoders.decode(content, *program, wanted, growing);
                 decoded.map_err(|error| found.location.mark(error))
             }
-            RowSource::Parquet { block, batch } => {
-                let known = growing
-                    .iter()
-                    .position(|one| matches!(one, BatchBuilder::Decoded { source: of, .. } if *of == source));
-                let at = match (known, self.parquet.get_mut(*block)) {
-                    (Some(at), _) => at,
-                    (None, Some(block)) => {
-                        let batch = block.batch(*batch, memory).map_err(|error| found.location.mark(error))?;
-                        growing.push(BatchBuilder::Decoded { source, batch });
-                        growing.len() - 1
-                    }
-                    (None, None) => return Err(Error::internal("a row of a parquet block that was not read")),
+            RowSource::Parquet { block, first } => {
+                let (block, first) = (*block, *first);
+                let Some(rows) = self.parquet.get_mut(block) else {
+                    return Err(Error::internal("a row of a parquet block that was not read"));
                 };
-                Ok((at, wanted.iter().map(|row| *row as usize).collect()))
+                let fetch =
+                    |row: &u32| decoded_row(rows, block, first.saturating_add(u64::from(*row)), growing, memory);
+                let found_rows: Result<Vec<_>> = wanted.iter().map(fetch).collect();
+                found_rows.map_err(|error| found.location.mark(error))
             }
             RowSource::Deletes(Some(known)) => {
-                growing.push(BatchBuilder::Decoded { source, batch: deleted_rows(known, wanted, &self.projected)? });
-                Ok((growing.len() - 1, (0..wanted.len()).collect()))
+                let batch = deleted_rows(known, wanted, &self.projected)?;
+                growing.push(BatchBuilder::Decoded { place: BatchPlace::Deletes, batch });
+                let at = growing.len() - 1;
+                Ok((0..wanted.len()).map(|row| (at, row)).collect())
             }
             RowSource::Deletes(None) => Err(Error::internal("a row of a block that has none")),
         }
@@ -184,16 +204,35 @@ impl LogRecords {
     }
 }
 
+/// Fetches a row of a parquet block. Returns the ordinal of its batch, and its row number there.
+fn decoded_row(
+    block: &mut ParquetBlock,
+    ordinal: usize,
+    row: u64,
+    growing: &mut Vec<BatchBuilder>,
+    memory: &mut SliceMemory,
+) -> Result<(usize, usize)> {
+    let (batch, row) = block.place(row, memory)?;
+    let wanted = BatchPlace::Parquet { block: ordinal, batch };
+    let is_wanted = |one: &BatchBuilder| matches!(one, BatchBuilder::Decoded { place, .. } if *place == wanted);
+    // Rows of one batch mostly follow each other.
+    if let Some(known) = growing.iter().rposition(is_wanted) {
+        return Ok((known, row));
+    }
+    growing.push(BatchBuilder::Decoded { place: wanted, batch: block.batch(batch)? });
+    Ok((growing.len() - 1, row))
+}
+
 impl Decoders {
-    /// Decodes datums of a block in the batch of its program. Returns the ordinal of the batch, and their row numbers
-    /// there.
+    /// Decodes datums of a block in the batch of its program. Returns the ordinal of the batch, and the row number of
+    /// each there.
     fn decode(
         &mut self,
         content: &Bytes,
         ordinal: usize,
         wanted: &[u32],
         growing: &mut Vec<BatchBuilder>,
-    ) -> Result<(usize, Vec<usize>)> {
+    ) -> Result<Vec<(usize, usize)>> {
         let datums = avro_data::datums_at(content, wanted).collect::<Result<Vec<_>>>()?;
         let known =
             growing.iter().position(|one| matches!(one, BatchBuilder::Decoding { program, .. } if *program == ordinal));
@@ -206,7 +245,7 @@ impl Decoders {
         };
         let first = decoder.len();
         decoder.decode(content, &datums)?;
-        Ok((batch, (first..first + datums.len()).collect()))
+        Ok((first..first + datums.len()).map(|row| (batch, row)).collect())
     }
 
     /// Returns a decoder of a program: an idle or a new one.

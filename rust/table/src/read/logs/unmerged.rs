@@ -12,6 +12,7 @@ use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::SchemaEvolution;
 use mortice_avro as avro;
+use mortice_base::BatchLimit;
 use mortice_base::error::Result;
 use mortice_merge::keys::KeyColumns;
 use mortice_merge::merge::{EveryRow, MergeOutcome};
@@ -39,16 +40,16 @@ pub(in crate::read) struct UnmergedRows {
 }
 
 impl UnmergedRows {
-    /// Returns the next rows, at most `limit`, which are in `records`; `None` after the last.
+    /// Returns the next rows, as many as fit a batch, which are in `records`; `None` after the last.
     pub(in crate::read) fn next(
         &mut self,
-        limit: usize,
+        limit: BatchLimit,
         records: &mut LogRecords,
         memory: &mut SliceMemory,
     ) -> Result<Option<Vec<MergeOutcome>>> {
         loop {
             if let Some(from) = self.next_row {
-                let (outcomes, next) = self.rows.rows(from, limit);
+                let (outcomes, next) = self.rows.rows(from, records.rows_at_once(limit));
                 self.next_row = next;
                 if !outcomes.is_empty() {
                     return Ok(Some(outcomes));

@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::base_file;
@@ -32,7 +33,7 @@ pub(in crate::metadata_upkeep) fn keys_of_base_file(
         )));
     }
     let wanted = Arc::new(Schema::new(vec![Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true)]));
-    for batch in file.batches(&wanted, BATCH_ROWS)? {
+    for batch in file.batches(&wanted, BatchLimit::with_rows(BATCH_ROWS))? {
         for key in keys(&batch?).map_err(in_file)?.iter() {
             take(key.ok_or_else(|| in_file(Error::invalid_table("a row without a record key")))?)?;
         }
