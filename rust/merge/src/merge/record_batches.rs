@@ -4,6 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::input::{FetchedRows, RecordFetcher, RowRef};
+use crate::spill::most_row_bytes;
 use mortice_base::error::{Error, Result};
 
 /// Batches of records: [`RowRef::source`] is the ordinal of the batch, [`RowRef::at`] the row in it.
@@ -17,6 +18,12 @@ impl RecordBatches {
     #[must_use]
     pub const fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, batches }
+    }
+
+    /// Bytes of the largest row, about; none that is much larger.
+    #[must_use]
+    pub fn most_row_bytes(&self) -> usize {
+        self.batches.iter().map(most_row_bytes).max().unwrap_or_default()
     }
 }
 

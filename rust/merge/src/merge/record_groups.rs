@@ -169,6 +169,18 @@ impl RecordGroups {
         Ok(key)
     }
 
+    /// Adds so many groups of another, from the `from`-th on. Returns the ordinal of the group to continue at.
+    ///
+    /// # Errors
+    /// As [`RecordGroups::add`].
+    pub(super) fn take_some(&mut self, other: &Self, from: usize, count: usize) -> Result<usize> {
+        let next = from.saturating_add(count).min(other.len());
+        match other.keys.get(next) {
+            Some((number, _)) => self.take_until(other, from, *number),
+            None => self.take_until(other, from, u64::MAX),
+        }
+    }
+
     /// Converts to a batch.
     pub fn to_batch(&self) -> Result<RecordBatch> {
         let mut numbers = Vec::with_capacity(self.records.len());

@@ -56,6 +56,8 @@ pub struct MergeEngine {
     next_row: u64,
     /// The entry of the index at which inserts continue; `None` after the last.
     next_insert: Option<usize>,
+    /// Spilled groups of inserts that were read, and the next of them.
+    waiting: Option<(RecordGroups, usize)>,
     counts: MergeCounts,
 }
 
@@ -73,7 +75,15 @@ impl MergeEngine {
     }
 
     fn with_source(source: LogRecordSource, fold: Option<Box<dyn Fold>>, deleted_rows: DeletedRows) -> Self {
-        Self { source, fold, deleted_rows, next_row: 0, next_insert: Some(0), counts: MergeCounts::default() }
+        Self {
+            source,
+            fold,
+            deleted_rows,
+            next_row: 0,
+            next_insert: Some(0),
+            waiting: None,
+            counts: MergeCounts::default(),
+        }
     }
 
     /// Begins with the base row of this number, where a part of a base file is merged.
@@ -251,17 +261,19 @@ impl MergeEngine {
                     UnmatchedRecords::Groups(groups)
                 }
             },
-            LogRecordSource::Spilled(spilled) => match (spilled.insert_groups()?, &self.fold) {
-                (Some(groups), Some(_)) => UnmatchedRecords::Groups(groups),
-                (Some(groups), None) => {
-                    let outcomes = groups.outcomes().map(|outcome| outcome.map(|(_, outcome)| outcome));
-                    UnmatchedRecords::Outcomes(outcomes.collect::<Result<_>>()?)
-                }
-                (None, _) => {
+            LogRecordSource::Spilled(spilled) => {
+                let Some(groups) = some_groups(&mut self.waiting, spilled.as_mut(), limit)? else {
                     self.next_insert = None;
                     return Ok(None);
+                };
+                match &self.fold {
+                    Some(_) => UnmatchedRecords::Groups(groups),
+                    None => {
+                        let outcomes = groups.outcomes().map(|outcome| outcome.map(|(_, outcome)| outcome));
+                        UnmatchedRecords::Outcomes(outcomes.collect::<Result<_>>()?)
+                    }
                 }
-            },
+            }
         };
         let is_empty = match &unmatched {
             UnmatchedRecords::Outcomes(outcomes) => outcomes.is_empty(),
@@ -269,6 +281,28 @@ impl MergeEngine {
         };
         Ok((!is_empty).then_some(unmatched))
     }
+}
+
+/// The next spilled groups of inserts, at most `limit` of them; `None` after the last.
+fn some_groups(
+    waiting: &mut Option<(RecordGroups, usize)>,
+    spilled: &mut dyn SpilledGroups,
+    limit: usize,
+) -> Result<Option<RecordGroups>> {
+    let (groups, from) = match waiting.take() {
+        Some(waiting) => waiting,
+        None => match spilled.insert_groups()? {
+            Some(groups) => (groups, 0),
+            None => return Ok(None),
+        },
+    };
+    if from == 0 && groups.len() <= limit {
+        return Ok(Some(groups));
+    }
+    let mut some = RecordGroups::default();
+    let next = some.take_some(&groups, from, limit)?;
+    *waiting = (next < groups.len()).then_some((groups, next));
+    Ok(Some(some))
 }
 
 #[cold]

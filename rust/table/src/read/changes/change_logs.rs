@@ -108,7 +108,7 @@ impl ChangeLogs {
     pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         loop {
             if let Some(records) = &mut self.records
-                && let Some(decoded) = records.next(self.at_once)?
+                && let Some(decoded) = records.next(self.at_once, self.query.options.batch_limit().bytes())?
             {
                 self.report.edit().records_read += decoded.num_rows() as u64;
                 let schema = records.schema.clone();
@@ -224,11 +224,17 @@ impl Records {
         Ok(Self { content, datums, program, schema, path, content_at })
     }
 
-    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>> {
+    fn next(&mut self, most: usize, most_bytes: usize) -> Result<Option<RecordBatch>> {
         if self.datums.is_empty() {
             return Ok(None);
         }
-        let some: Vec<Datum> = self.datums.drain(..most.min(self.datums.len())).collect();
+        let mut bytes = 0_usize;
+        let fits = self.datums.iter().take(most).take_while(|datum| {
+            let is_before = bytes < most_bytes;
+            bytes = bytes.saturating_add(datum.len as usize);
+            is_before
+        });
+        let some: Vec<Datum> = self.datums.drain(..fits.count()).collect();
         let mut decoder = Decoder::new(Arc::clone(&self.program));
         let decoded = decoder.decode(&self.content, &some).and_then(|()| decoder.finish());
         decoded.map(Some).map_err(|error| error.offset_from(self.content_at).in_file(&self.path))

@@ -14,6 +14,7 @@ use crate::read::columns::path_values::PathValues;
 use crate::read::columns::projection::Projection;
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
+use crate::read::slice::base_parts::BaseParts;
 use crate::read::slice::file_slice::SliceReader;
 use crate::read::slice::merge_input::MergeInput;
 use crate::read::slice::slice_merge::SliceMerge;
@@ -45,9 +46,8 @@ pub(in crate::read) struct MergeLimit {
 pub struct ChangedRows {
     projection: Projection,
     path_values: PathValues,
-    before: BaseBatches,
+    before: BaseParts,
     merge: SliceMerge,
-    batch_rows: usize,
 }
 
 impl ChangedRows {
@@ -86,10 +86,9 @@ impl ChangedRows {
             deletes_win: limit.deletes_win,
             report,
         })?;
-        let before = base.rows(BaseSegment::Own, &projection.base)?;
+        let before = BaseParts::new(base.rows(BaseSegment::Own, &projection.base)?, query.options.batch_limit());
         let path_values = PathValues::from_path(&query, &partition)?;
-        let batch_rows = query.options.batch_rows.max(1);
-        Ok(Some(Self { projection, path_values, before, merge, batch_rows }))
+        Ok(Some(Self { projection, path_values, before, merge }))
     }
 
     /// The changes that the log files of a split make to its base file.
@@ -109,14 +108,14 @@ impl ChangedRows {
     /// # Errors
     /// Those of reading the files.
     pub fn next_changes(&mut self) -> Result<Option<RowsChanged>> {
-        for rows in self.before.by_ref() {
+        while let Some(rows) = self.before.next(Some(&self.merge)) {
             let rows = rows?;
             let projected = self.projection.projected_of(&rows)?;
             let Some(RowChanges { before, deleted, after }) = self.merge.changes(&rows, &projected)? else { continue };
             let (before, after) = (self.path_values.put_into(before)?, self.path_values.put_into(after)?);
             return Ok(Some(RowsChanged::Merged(RowChanges { before, deleted, after })));
         }
-        while let Some(rows) = self.merge.inserts(self.batch_rows)? {
+        while let Some(rows) = self.merge.inserts(self.before.limit())? {
             if rows.num_rows() > 0 {
                 return Ok(Some(RowsChanged::Inserted(self.path_values.put_into(rows)?)));
             }

@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
+use super::base_parts::{BaseParts, JoinedParts};
 use super::earlier_rows::earlier_rows;
 use super::merge_input::MergeInput;
 use super::slice_files;
@@ -29,7 +30,6 @@ use crate::read::report::SharedReport;
 use crate::split::Split;
 use mortice_avro::{self as avro, ArrowMapping};
 use mortice_base::error::{Error, Result};
-use mortice_formats::base_file::BaseBatches;
 use mortice_storage::{self as storage, FileSource, Storage};
 
 /// The share of the memory limit for the first requests of a slice: half of the fetch budget, as those of the next
@@ -75,9 +75,8 @@ struct Reading {
     range: RowRange,
     path_values: PathValues,
     constants: ConstantColumns,
-    base: BaseBatches,
+    base: BaseParts,
     merge: Option<SliceMerge>,
-    batch_rows: usize,
     report: SharedReport,
 }
 
@@ -280,9 +279,8 @@ impl Reading {
             range: RowRange::from_query(query),
             path_values,
             constants: ConstantColumns::new(&constants, select(&types, &query.columns, &[])?),
-            base: rows,
+            base: BaseParts::new(rows, query.options.batch_limit()),
             merge,
-            batch_rows: query.options.batch_rows.max(1),
             report: report.clone(),
         })))
     }
@@ -290,7 +288,7 @@ impl Reading {
     /// Returns the next batch with rows.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            let Some(projected) = self.next_projected()? else { return Ok(None) };
+            let Some(projected) = self.next_joined()? else { return Ok(None) };
             let batch = self.projection.deliver(&self.path_values.put_into(projected)?)?;
             if batch.num_rows() > 0 {
                 return self.constants.insert_into(batch).map(Some);
@@ -298,8 +296,22 @@ impl Reading {
         }
     }
 
+    /// Joins parts of a batch that turn out small.
+    fn next_joined(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(first) = self.next_projected()? else { return Ok(None) };
+        if !self.base.is_within_batch() {
+            return Ok(Some(first));
+        }
+        let mut joined = JoinedParts::new(first);
+        while self.base.is_within_batch() && joined.has_room(self.base.limit()) {
+            let Some(part) = self.next_projected()? else { break };
+            joined.add(part);
+        }
+        joined.finish().map(Some)
+    }
+
     fn next_projected(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(base) = self.base.next() {
+        if let Some(base) = self.base.next(self.merge.as_ref()) {
             let base = base?;
             self.report.edit().base_rows += base.num_rows() as u64;
             return self.merged(&base).map(Some).map_err(|error| match &self.path {
@@ -308,7 +320,7 @@ impl Reading {
             });
         }
         let Some(merge) = &mut self.merge else { return Ok(None) };
-        if let Some(rows) = merge.inserts(self.batch_rows)? {
+        if let Some(rows) = merge.inserts(self.base.limit())? {
             return self.range.keep(rows).map(Some);
         }
         let (merged, mut report) = (merge.counts(), self.report.edit());

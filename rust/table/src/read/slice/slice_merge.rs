@@ -15,6 +15,7 @@ use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::projection::Projection;
 use crate::read::logs::log_records::{LogRecords, RowFetcher};
 use crate::read::memory::SliceMemory;
+use mortice_base::BatchLimit;
 use mortice_base::error::Result;
 use mortice_merge::keys::{KeyColumns, RecordKey};
 use mortice_merge::merge::engine::{BaseBatch, MergeCounts, RowChanges};
@@ -90,6 +91,11 @@ impl SliceMerge {
         self.keeps_values && has_numbers && !is_spilled
     }
 
+    /// Returns how many base rows may be merged at once: as many as fit a batch when log rows have replaced them.
+    pub(in crate::read) fn rows_at_once(&self, limit: BatchLimit) -> usize {
+        if self.may_match() { self.records.rows_at_once(limit) } else { usize::MAX }
+    }
+
     /// Returns the only column with the whole record key, if there is one.
     pub(in crate::read) fn key_column(&self) -> Option<&str> {
         self.keys.key_column()
@@ -161,12 +167,13 @@ impl SliceMerge {
         Ok(())
     }
 
-    /// Returns rows of keys that no base row has, about `limit` of them; `None` after the last.
-    pub(in crate::read) fn inserts(&mut self, limit: usize) -> Result<Option<RecordBatch>> {
+    /// Returns rows of keys that no base row has, as many as fit a batch; `None` after the last.
+    pub(in crate::read) fn inserts(&mut self, limit: BatchLimit) -> Result<Option<RecordBatch>> {
         self.begin_inserts()?;
+        let rows = self.records.rows_at_once(limit);
         let mut fetcher = RowFetcher { records: &mut self.records, memory: &mut self.memory };
         match &mut self.rows {
-            LogRows::Merged(engine) => engine.inserts(limit, &mut fetcher),
+            LogRows::Merged(engine) => engine.inserts(rows, &mut fetcher),
             LogRows::Unmerged(rows) => {
                 let Some(outcomes) = rows.next(limit, fetcher.records, fetcher.memory)? else { return Ok(None) };
                 fetch_rows(&outcomes, &mut fetcher, self.deleted_rows).map(Some)
