@@ -209,3 +209,69 @@ fn damaged_files_are_errors_and_no_panics() {
         let _ = read(&bytes, &schema, 1000);
     }
 }
+
+/// Bytes of a batch in the tests of large values.
+const BATCH_BYTES: usize = 1 << 16;
+
+/// A file of strings, and what batches of it have: rows and bytes of each.
+fn wide_batches(texts: &StringArray, properties: WriterProperties) -> Vec<(usize, usize)> {
+    let column: ArrayRef = Arc::new(texts.clone());
+    let rows = RecordBatch::try_from_iter_with_nullable([("s", column, true)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    let file = MemoryFile::new("memory/a-0_0-1-2_001.parquet", writer.into_inner().unwrap()).by_windows(1 << 12);
+    let file = base_file::open(Arc::new(file)).unwrap();
+    let limit = BatchLimit::with_rows(1000).with_bytes(BATCH_BYTES);
+    let batches: Vec<RecordBatch> =
+        file.batches(&wanted(&[("s", DataType::Utf8)]), limit).unwrap().collect::<Result<_>>().unwrap();
+    let found = concat_batches(&batches[0].schema(), &batches).unwrap();
+    assert_eq!(found.column(0).as_string::<i32>(), texts);
+    let bytes = |batch: &RecordBatch| batch.column(0).as_string::<i32>().iter().flatten().map(str::len).sum();
+    batches.iter().map(|batch| (batch.num_rows(), bytes(batch))).collect()
+}
+
+/// Every form of pages of strings: versions, dictionaries, encodings, pages of one value and of many.
+fn forms() -> Vec<WriterProperties> {
+    let mut forms = Vec::new();
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        for dictionary in [true, false] {
+            for page in [1 << 10, 1 << 20] {
+                for compression in [Compression::UNCOMPRESSED, Compression::GZIP(GzipLevel::default())] {
+                    let form = WriterProperties::builder()
+                        .set_writer_version(version)
+                        .set_dictionary_enabled(dictionary)
+                        .set_data_page_size_limit(page)
+                        .set_compression(compression);
+                    forms.push(form.set_max_row_group_row_count(Some(700)).build());
+                }
+            }
+        }
+    }
+    forms
+}
+
+#[test]
+fn batches_of_large_values_are_limited_by_bytes() {
+    let text = |size: usize, number: usize| format!("{number:08}{}", "x".repeat(size));
+    let wide: StringArray = (0..100).map(|number| Some(text(8 << 10, number))).collect();
+    let alike: StringArray = (0..1000).map(|number| Some(text(8 << 10, number % 2))).collect();
+    let some: StringArray =
+        (0..2000).map(|number| Some(text(if number / 100 == 3 { 8 << 10 } else { 1 }, number))).collect();
+    for form in forms() {
+        for texts in [&wide, &alike, &some] {
+            let batches = wide_batches(texts, form.clone());
+            let largest = batches.iter().map(|(_, bytes)| *bytes).max().unwrap();
+            assert!(largest <= 2 * BATCH_BYTES, "{largest} {form:?}");
+            assert!(batches.len() >= 6 && batches.len() <= texts.len() / 2, "{} {form:?}", batches.len());
+        }
+    }
+}
+
+#[test]
+fn batches_of_small_values_are_limited_by_rows() {
+    let texts: StringArray = (0..2500).map(|number| Some(format!("{number}"))).collect();
+    for form in forms() {
+        let rows: Vec<usize> = wide_batches(&texts, form).into_iter().map(|(rows, _)| rows).collect();
+        assert_eq!(rows, [1000, 1000, 500]);
+    }
+}

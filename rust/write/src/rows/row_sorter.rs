@@ -8,11 +8,16 @@ use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions}
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
-use mortice_merge::spill::{BatchReader, BatchWriter, SpillFolder};
+use mortice_merge::spill::{BatchReader, BatchWriter, SpillFolder, most_row_bytes};
 
-/// Rows of a batch of a run, and of the result.
+/// Rows of a batch of a run, and of the result. Large rows are fewer.
 const BATCH_ROWS: usize = 8192;
+
+fn batch_limit() -> BatchLimit {
+    BatchLimit::with_rows(BATCH_ROWS)
+}
 
 /// Sorts rows. Those of equal keys keep their order.
 pub(crate) struct RowSorter {
@@ -99,7 +104,9 @@ impl RowSorter {
             .collect();
         let key = |(batch, row): &(usize, usize)| keys.get(*batch).map(|keys| keys.value(*row));
         order.sort_by(|one, other| key(one).cmp(&key(other)));
-        let chunks: Vec<Vec<(usize, usize)>> = order.chunks(BATCH_ROWS).map(<[_]>::to_vec).collect();
+        let most_row_bytes = batches.iter().map(most_row_bytes).max().unwrap_or_default();
+        let chunks: Vec<Vec<(usize, usize)>> =
+            order.chunks(batch_limit().rows_of(most_row_bytes)).map(<[_]>::to_vec).collect();
         Ok(chunks.into_iter().map(move |chunk| {
             let sources: Vec<&RecordBatch> = batches.iter().collect();
             interleave_record_batch(&sources, &chunk).map_err(unfit)
@@ -126,6 +133,8 @@ struct Head {
     keys: BinaryArray,
     row: usize,
     run: usize,
+    /// Bytes of the largest row of its batch.
+    most_row_bytes: usize,
 }
 
 impl Ord for Head {
@@ -176,9 +185,9 @@ impl SortedRows {
             return Ok(None);
         };
         let batch = batch?;
-        let keys = keys_of(&batch)?;
+        let (keys, most_row_bytes) = (keys_of(&batch)?, most_row_bytes(&batch));
         *self.current.get_mut(run).ok_or_else(lost)? = Some(batch);
-        Ok(Some(Head { keys, row: 0, run }))
+        Ok(Some(Head { keys, row: 0, run, most_row_bytes }))
     }
 
     /// The next rows.
@@ -186,7 +195,8 @@ impl SortedRows {
         let mut sources: Vec<RecordBatch> = Vec::new();
         let mut of_run: HashMap<usize, usize> = HashMap::new();
         let mut rows = Vec::with_capacity(BATCH_ROWS);
-        while rows.len() < BATCH_ROWS {
+        let (limit, mut bytes) = (batch_limit(), 0_usize);
+        while rows.len() < limit.rows() && bytes < limit.bytes() {
             let Some(mut head) = self.heads.peek_mut() else { break };
             let run = head.run;
             let source = match of_run.get(&run) {
@@ -198,6 +208,7 @@ impl SortedRows {
                 }
             };
             rows.push((source, head.row));
+            bytes = bytes.saturating_add(head.most_row_bytes);
             head.row += 1;
             if head.row < head.keys.len() {
                 continue;

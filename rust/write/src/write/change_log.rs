@@ -20,11 +20,13 @@ use super::file_upload::FileUpload;
 use super::markers::{MarkerKind, Markers};
 use super::meta_columns::strings;
 use mortice_avro::{Encoder, Field, Schema, Type};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime, meta_columns};
 use mortice_formats::log::BlockType;
 use mortice_formats::log::writer::{BlockHeader, avro_block_frame};
 use mortice_merge::config::CdcMode;
+use mortice_merge::spill::most_row_bytes;
 use mortice_storage::FileStore;
 use mortice_table::split::{AFTER, BEFORE, COMMIT, OPERATION};
 
@@ -110,9 +112,11 @@ impl ChangeLog {
             Changes::Deleted(rows) => ("d", Some(*rows), None),
         };
         let Some(rows) = before.or(after).map(RecordBatch::num_rows) else { return Ok(()) };
-        for start in (0..rows).step_by(ROWS) {
+        let most_row_bytes = [before, after].into_iter().flatten().map(most_row_bytes).fold(0, usize::saturating_add);
+        let at_once = BatchLimit::with_rows(ROWS).with_bytes(self.max_block_bytes).rows_of(most_row_bytes);
+        for start in (0..rows).step_by(at_once) {
             let part =
-                |rows: Option<&RecordBatch>| rows.map(|rows| rows.slice(start, ROWS.min(rows.num_rows() - start)));
+                |rows: Option<&RecordBatch>| rows.map(|rows| rows.slice(start, at_once.min(rows.num_rows() - start)));
             self.add_part(operation, part(before).as_ref(), part(after).as_ref())?;
         }
         Ok(())

@@ -2,13 +2,22 @@
 
 use arrow_array::RecordBatch;
 
+use mortice_base::BatchLimit;
 use mortice_base::error::Result;
+use mortice_merge::spill::row_bytes;
 use mortice_storage::check_cancelled;
 
-/// Rows that one thread prepares at a time.
+/// Rows that one thread prepares at a time, as long as they are small.
 pub(super) const CHUNK_ROWS: usize = 1 << 14;
+/// Bytes that one thread prepares at a time.
+const CHUNK_BYTES: usize = 16 << 20;
 
-/// Batches in parts of at most [`CHUNK_ROWS`], with the number of the first row.
+/// As how many rows some rows count that wait: large ones as several.
+pub(super) fn waiting_rows(rows: usize, bytes: usize) -> usize {
+    rows.max(bytes / (CHUNK_BYTES / CHUNK_ROWS))
+}
+
+/// Batches in parts of at most [`CHUNK_ROWS`] and [`CHUNK_BYTES`], with the number of the first row.
 pub(super) struct Chunks<'a> {
     batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
     /// Rows so far.
@@ -38,7 +47,9 @@ impl Iterator for Chunks<'_> {
                 Err(error) => return Some(Err(error)),
             },
         };
-        let len = batch.num_rows().min(CHUNK_ROWS);
+        let of_row = row_bytes(&batch) / batch.num_rows().max(1);
+        let limit = BatchLimit::with_rows(CHUNK_ROWS).with_bytes(CHUNK_BYTES);
+        let len = batch.num_rows().min(limit.rows_of(of_row));
         if len < batch.num_rows() {
             self.current = Some(batch.slice(len, batch.num_rows() - len));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::chunks::waiting_rows;
 use super::keyed_rows::{KeyedRows, RowPlace};
 use super::lanes::{Lanes, Work};
 use super::partition_writers::{BulkTarget, new_handle};
@@ -64,7 +65,7 @@ impl<'a> PlaceRouter<'a> {
                 *self.waiting.entry(number).or_insert_with(open)
             }
         };
-        let count = rows.rows.num_rows();
-        lanes.pass(lane, rows, count)
+        let waiting = waiting_rows(rows.rows.num_rows(), bytes);
+        lanes.pass(lane, rows, waiting)
     }
 }

@@ -1,5 +1,6 @@
 //! The rows of a bulk insert, sorted by partition and record key: threads read and sort runs of them, which are merged then.
 
+use super::chunks::waiting_rows;
 use super::keyed_rows::KeyedRows;
 use super::lanes::{Lanes, Work};
 use super::sorter::Sorter;
@@ -49,9 +50,10 @@ impl Work for SortWork<'_, '_> {
         for rows in parts {
             let sorter = || Sorter::new(&self.reading.target.schema.types, usize::MAX);
             let run = *runs.current.get_or_insert_with(|| lanes.open(sorter()));
-            runs.bytes = runs.bytes.saturating_add(row_bytes(&rows.rows));
-            let count = rows.rows.num_rows();
-            lanes.pass(run, rows, count)?;
+            let bytes = row_bytes(&rows.rows);
+            runs.bytes = runs.bytes.saturating_add(bytes);
+            let waiting = waiting_rows(rows.rows.num_rows(), bytes);
+            lanes.pass(run, rows, waiting)?;
             if runs.bytes >= RUN_BYTES {
                 lanes.close(run)?;
                 *runs = Runs { refused: std::mem::take(&mut runs.refused), ..Runs::default() };

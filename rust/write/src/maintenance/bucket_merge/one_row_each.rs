@@ -67,7 +67,8 @@ impl OneRowEach {
 
     /// The rows, some at a time.
     pub(super) fn batches(&self) -> impl Iterator<Item = Result<RecordBatch>> {
-        let single = self.single.chunks(BATCH_ROWS).map(|rows| self.stored.take(rows));
+        let stretches = self.stored.stretches(&self.single, BATCH_ROWS, self.stored.memory().chunk_bytes());
+        let single = stretches.into_iter().map(|range| self.stored.take(self.single.get(range).unwrap_or_default()));
         single.chain(std::iter::once(Ok(self.merged.clone())))
     }
 }

@@ -13,11 +13,13 @@ use crate::write::file_upload::FileUpload;
 use crate::write::meta_columns::{FileMeta, MetaColumns, strings};
 use crate::write::write_token::WriteToken;
 use mortice_avro::{Schema, Type};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::names::{BaseFileName, meta_columns};
 use mortice_formats::avro_parquet::{ParquetColumns, ParquetWriter};
 use mortice_formats::bloom::BloomType;
+use mortice_merge::spill::row_bytes;
 use mortice_storage::FileStore;
 
 /// Rows that are encoded before the size of the row group and of the file is looked at.
@@ -150,8 +152,9 @@ impl BaseFileWriter {
             (Some(_), _) => Some(strings(&rows, meta_columns::RECORD_KEY)?),
         };
         let mut start = 0;
+        let at_once = BatchLimit::with_rows(ROWS).rows_of(row_bytes(&stored) / stored.num_rows().max(1));
         while start < stored.num_rows() && !self.is_full() {
-            let len = ROWS.min(stored.num_rows() - start);
+            let len = at_once.min(stored.num_rows() - start);
             if let (Some(summary), Some(keys)) = (&mut self.keys, &keys) {
                 summary.add(&keys.slice(start, len))?;
             }

@@ -15,6 +15,7 @@ use crate::write::meta_columns::{FileMeta, MetaColumns};
 use crate::write::partition_metadata::create_partition_metadata;
 use crate::write::write_status::WriteStatus;
 use mortice_avro::{Encoder, Schema};
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
@@ -138,8 +139,10 @@ impl AppendHandle {
         // Nothing is refused from here on.
         self.rows = self.rows.saturating_add(count as u64);
         let encoder = Encoder::new(&self.schema, complete.schema_ref())?;
-        for start in (0..count).step_by(ROWS) {
-            let len = ROWS.min(count - start);
+        let limit = BatchLimit::with_rows(ROWS).with_bytes(self.options.max_block_bytes);
+        let at_once = limit.rows_of(row_bytes(&complete) / count.max(1));
+        for start in (0..count).step_by(at_once) {
+            let len = at_once.min(count - start);
             let part = BatchRows {
                 rows: complete.slice(start, len),
                 stored: stored.slice(start, len),

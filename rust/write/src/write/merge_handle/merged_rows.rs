@@ -12,6 +12,7 @@ use super::incoming::{Incoming, in_types};
 use super::new_meta::WrittenRows;
 use crate::write::change_log::{ChangeLog, Changes};
 use mortice_avro::Schema;
+use mortice_base::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::KeyFilter;
@@ -26,6 +27,9 @@ use mortice_table::split::MergerHandle;
 
 /// Rows that are inserted at a time.
 const INSERTS: usize = 8192;
+
+/// Base rows that are merged at a time.
+const BASE_ROWS: usize = 64 * 1024;
 
 /// By what rules rows are merged.
 pub(super) struct MergeRules {
@@ -75,7 +79,9 @@ impl MergeRows<'_> {
         let mut engine = MergeEngine::new(build, plan.fold(&columns, MissingColumns::default())?, deleted_rows);
         let records = records.into_iter().map(of_source).collect();
         let mut records = RecordBatches::new(SchemaRef::clone(types), records);
-        for rows in base {
+        // Small base rows may be replaced by large ones.
+        let at_once = BatchLimit::with_rows(BASE_ROWS).rows_of(records.most_row_bytes());
+        for rows in base.flat_map(|rows| in_parts(rows, at_once)) {
             check_cancelled()?;
             let rows = in_types(&rows?, types)?;
             let outcomes = engine.outcomes(&BaseBatch { rows: &rows, projected: &rows, keys: &keys }, &mut records)?;
@@ -93,7 +99,7 @@ impl MergeRows<'_> {
             }
         }
         check_single(&engine, single)?;
-        while let Some(rows) = engine.inserts(INSERTS, &mut records)? {
+        while let Some(rows) = engine.inserts(at_once.min(INSERTS), &mut records)? {
             if let Some(log) = changes.as_deref_mut() {
                 log.add(&Changes::Inserted(&rows))?;
             }
@@ -124,6 +130,17 @@ impl MergeRows<'_> {
             write(rows, &WrittenRows::All)?;
         }
         Ok(counts)
+    }
+}
+
+/// A batch in parts of at most so many rows.
+fn in_parts(rows: Result<RecordBatch>, most: usize) -> Vec<Result<RecordBatch>> {
+    match rows {
+        Ok(rows) if rows.num_rows() > most => {
+            let len = |at: usize| most.min(rows.num_rows().saturating_sub(at));
+            (0..rows.num_rows()).step_by(most).map(|at| Ok(rows.slice(at, len(at)))).collect()
+        }
+        rows => vec![rows],
     }
 }
 
