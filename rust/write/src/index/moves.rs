@@ -279,7 +279,7 @@ impl<'a> StoredMerge<'a> {
             partition: self.rows.rows.keys.partitions.value(row),
             location: None,
             position: None,
-            mark: if mark.is_delete() { mark } else { RowMark::Upsert },
+            mark: if mark.is_delete() || mark == RowMark::Insert { mark } else { RowMark::Upsert },
         };
         let rounds = 0..self.stored.rounds();
         let found: Vec<StoredRow> = rounds.map_while(|round| self.stored.row_of(round, key)).collect();
