@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 
 /// Rows that follow each other, and the bytes that they take in memory, in one column or in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::page_checksums::{check_chunk, in_chunk};
-use super::parquet::chunk_range;
-use super::source_bytes::SourceBytes;
+use super::source_bytes::{SourceBytes, chunk_range};
 use mortice_base::error::Error;
 
 /// The pages of a column chunk.

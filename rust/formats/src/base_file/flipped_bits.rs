@@ -70,7 +70,8 @@ fn read(bytes: &[u8], wanted: &SchemaRef, kept: Option<&[Range<u64>]>) -> Result
     if let Some(kept) = kept {
         file.keep_rows(kept.to_vec())?;
     }
-    let batches = file.batches(wanted, 33)?.collect::<Result<Vec<_>>>()?;
+    let batches =
+        file.batches(wanted, mortice_base::batch_limit::BatchLimit::with_rows(33))?.collect::<Result<Vec<_>>>()?;
     Ok(concat_batches(wanted, &batches).unwrap())
 }
 
@@ -139,7 +140,7 @@ fn parts(file: &[u8]) -> BTreeMap<&'static str, Vec<usize>> {
     let bytes = super::source_bytes::SourceBytes::new(source(file));
     let metadata = super::footer::read_footer(&bytes).unwrap();
     for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
-        let chunk = super::parquet::chunk_range(chunk);
+        let chunk = super::source_bytes::chunk_range(chunk);
         for (header, content) in super::page_checksums::pages_of(&file[chunk.start as usize..chunk.end as usize]) {
             let within = |part: Range<usize>| part.map(|at| at + chunk.start as usize);
             parts.entry("header").or_default().extend(within(header));

@@ -19,7 +19,7 @@ use super::row_ranges;
 use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
 use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, arrow_schema};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_storage::FileSource;
 

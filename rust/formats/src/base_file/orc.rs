@@ -16,7 +16,7 @@ use super::row_ranges;
 use crate::filter::{BoundFilter, ColumnBounds};
 use crate::orc::{ColumnStatistics, OrcFile, StatisticsRange};
 use mortice_avro::Schema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::Result;
 use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;

@@ -15,8 +15,7 @@ use mortice_storage::FileSource;
 
 use super::footer::read_footer;
 use super::page_header::page_header;
-use super::parquet::chunk_range;
-use super::source_bytes::{SourceBytes, guarded};
+use super::source_bytes::{SourceBytes, chunk_range, guarded};
 
 /// Compares the checksums of all pages that have one.
 ///

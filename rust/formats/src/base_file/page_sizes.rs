@@ -19,7 +19,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 
 use super::batch_plan::SizedRows;
 use super::page_header::{PageHeader, PageKind, page_header};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::cursor::Cursor;
 use mortice_base::error::Result;
 use mortice_storage::FileSource;

@@ -11,7 +11,7 @@ use arrow_schema::{Field, Fields, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::conform::reading_type;
 use super::footer::read_footer;
@@ -22,11 +22,11 @@ use super::mislabelled;
 use super::parquet_batches::{Hybrid, ParquetBatches, ParquetRows};
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
-use super::source_bytes::{SourceBytes, guarded};
+use super::source_bytes::{SourceBytes, chunk_range, guarded};
 use super::statistics::bounds;
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema as AvroSchema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;
@@ -122,12 +122,6 @@ fn plan_reads(
     let groups: Vec<Vec<Range<u64>>> =
         guarded(bytes, || Ok::<_, ParquetError>(groups.map(|(_, group)| chunks(group)).collect()))?;
     bytes.source.plan_reads(&groups)
-}
-
-/// Where a column chunk is in its file.
-pub(super) fn chunk_range(chunk: &ColumnChunkMetaData) -> Range<u64> {
-    let (start, len) = chunk.byte_range();
-    start..start.saturating_add(len)
 }
 
 /// The rows of each row group, as the footer has them.

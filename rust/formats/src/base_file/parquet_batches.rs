@@ -25,7 +25,7 @@ use super::page_sizes::SizedChunk;
 use super::pages::ColumnPages;
 use super::row_ranges;
 use super::source_bytes::{SourceBytes, guarded};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 
 /// What is read of a file.

@@ -7,7 +7,7 @@ use arrow_schema::{Field, Fields, SchemaRef};
 
 use crate::filter::{BoundFilter, ColumnBounds};
 use mortice_avro::Schema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::Result;
 use mortice_base::names::FieldNames;
 

@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, Schema
 
 use super::reader::{BaseBatches, BaseFile};
 use crate::filter::{BoundFilter, ColumnBounds};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{CaseNames, FieldNames};
 

@@ -1,11 +1,13 @@
 //! The bytes of a Parquet file as the parquet crate reads them, and the errors of its reads.
 
 use std::io::Read;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::{Buf, Bytes};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
 use mortice_base::error::{Error, Result};
@@ -48,6 +50,12 @@ impl SourceBytes {
     pub(super) fn error(&self, error: Error) -> Error {
         error.in_file(self.source.path())
     }
+}
+
+/// Where a column chunk is in its file.
+pub(super) fn chunk_range(chunk: &ColumnChunkMetaData) -> Range<u64> {
+    let (start, len) = chunk.byte_range();
+    start..start.saturating_add(len)
 }
 
 impl Length for SourceBytes {

@@ -24,7 +24,7 @@ use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
 use crate::filter::BoundFilter;
 use mortice_avro::Schema as AvroSchema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{FieldNames, meta_columns};
 

@@ -15,7 +15,7 @@ use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
 use crate::base_file::BaseBatches;
 use crate::filter::KeyFilter;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_storage::{self as storage, FileSource, StorageOptions};
 

@@ -14,7 +14,7 @@ use super::layout::BlockType;
 use crate::base_file::BaseBatches;
 use crate::filter::KeyFilter;
 use mortice_avro::{self as avro, ArrowMapping, Datum, Decoder, Schema};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::Result;
 use mortice_base::names::FieldNames;
 use mortice_storage::FileSource;

@@ -10,7 +10,7 @@ use super::column::{self, StripeColumn};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
 use super::tail::OrcTail;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::FileSource;
 

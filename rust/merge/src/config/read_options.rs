@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 
 /// What to do about a corrupt block that Hudi would pass over.

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{CompletionTime, RequestedTime, TimelinePosition};
 use mortice_formats::base_file::{BaseBatches, open_parquet};

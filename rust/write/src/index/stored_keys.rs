@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::filter::filter;
 
 use mortice_avro as avro;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{FieldNames, LogFileName, RequestedTime, meta_columns};
 use mortice_formats::base_file;

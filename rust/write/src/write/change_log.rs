@@ -20,7 +20,7 @@ use super::file_upload::FileUpload;
 use super::markers::{MarkerKind, Markers};
 use super::meta_columns::strings;
 use mortice_avro::{Encoder, Field, Schema, Type};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime, meta_columns};
 use mortice_formats::log::BlockType;

@@ -1,5 +1,6 @@
 //! Files of other formats, and their names.
 
+use mortice::BatchLimit;
 use mortice::bloom::{BloomFilter, BloomType};
 use mortice::hfile::{Cells, HFile};
 use mortice::orc::OrcFile;
@@ -43,7 +44,9 @@ pub fn orc(data: &[u8]) {
         return;
     }
     let all: Vec<usize> = (0..stripes.len()).collect();
-    let rows = |file: &OrcFile, stripes| file.rows(&|_| true, stripes, 1000).collect::<mortice::Result<Vec<_>>>();
+    let rows = |file: &OrcFile, stripes| {
+        file.rows(&|_| true, stripes, BatchLimit::with_rows(1000)).collect::<mortice::Result<Vec<_>>>()
+    };
     let Ok(batches) = rows(&file, all.clone()) else { return };
     let count: usize = batches.iter().map(|(batch, _)| batch.num_rows()).sum();
     assert!(count as u64 == stripes.iter().sum::<u64>(), "other rows than the stripes are said to have");

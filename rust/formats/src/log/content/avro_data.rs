@@ -11,7 +11,7 @@
 use std::ops::Deref;
 
 use mortice_avro::Datum;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};
 use mortice_base::trusted::prefetch;

@@ -10,7 +10,7 @@ use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseBatches, BaseFile};
 use mortice_avro::Schema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::FieldNames;
 use mortice_storage::{FileSource, SectionSource};

@@ -14,7 +14,7 @@ use crate::file_group;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
 use mortice_avro::Schema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::base_file::{self, BaseBatches, BaseFile};

@@ -11,7 +11,7 @@ use super::log_source::{LogSource, ParquetBlock, RowSource};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use mortice_avro::{DecodeProgram, Decoder};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_formats::log::content::avro_data;
 use mortice_merge::merge::fold::MissingColumns;

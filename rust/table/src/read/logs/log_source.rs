@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::read::memory::SliceMemory;
 use mortice_avro::Schema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::FieldNames;
 use mortice_formats::log::content::parquet_data;

@@ -12,7 +12,7 @@ use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::SchemaEvolution;
 use mortice_avro as avro;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::Result;
 use mortice_merge::keys::KeyColumns;
 use mortice_merge::merge::{EveryRow, MergeOutcome};

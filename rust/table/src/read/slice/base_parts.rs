@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
 use super::slice_merge::SliceMerge;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_formats::base_file::BaseBatches;
 use mortice_merge::spill::row_bytes;

@@ -15,7 +15,7 @@ use crate::read::base::merge_base::MergeBase;
 use crate::read::columns::projection::Projection;
 use crate::read::logs::log_records::{LogRecords, RowFetcher};
 use crate::read::memory::SliceMemory;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::Result;
 use mortice_merge::keys::{KeyColumns, RecordKey};
 use mortice_merge::merge::engine::{BaseBatch, MergeCounts, RowChanges};

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::Result;
 use mortice_merge::spill::row_bytes;
 use mortice_storage::check_cancelled;

@@ -13,7 +13,7 @@ use crate::write::file_upload::FileUpload;
 use crate::write::meta_columns::{FileMeta, MetaColumns, strings};
 use crate::write::write_token::WriteToken;
 use mortice_avro::{Schema, Type};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::names::{BaseFileName, meta_columns};

@@ -15,7 +15,7 @@ use crate::write::meta_columns::{FileMeta, MetaColumns};
 use crate::write::partition_metadata::create_partition_metadata;
 use crate::write::write_status::WriteStatus;
 use mortice_avro::{Encoder, Schema};
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};

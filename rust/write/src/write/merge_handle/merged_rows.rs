@@ -12,7 +12,7 @@ use super::incoming::{Incoming, in_types};
 use super::new_meta::WrittenRows;
 use crate::write::change_log::{ChangeLog, Changes};
 use mortice_avro::Schema;
-use mortice_base::BatchLimit;
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
 use mortice_formats::filter::KeyFilter;
