@@ -79,6 +79,8 @@ __all__ = [
     "plan_cluster",
     "plan_compact",
     "plan_log_compact",
+    "position_before",
+    "query_instant",
     "repair",
     "restore",
     "rollback",
