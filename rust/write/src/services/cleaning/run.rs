@@ -142,13 +142,29 @@ impl<'a> Cleaning<'a> {
             let plan = self.checked_plan(&table, &instant)?;
             let plan = plan.ok_or_else(|| Error::internal("the plan of a clean is lost").at_instant(&instant))?;
             // This process may have been stopped before its plan was on the timeline, while others went on.
-            let now = self.target.reopen()?;
-            let is_same = now.timeline.instants() == table.timeline.instants();
-            let needed = if is_same { BTreeSet::new() } else { needed_files(&now, &plan)? };
+            let (now, needed) = if self.has_other_instants(&table)? {
+                let now = self.target.reopen()?;
+                let needed = needed_files(&now, &plan)?;
+                (now, needed)
+            } else {
+                (table, BTreeSet::new())
+            };
             let partitions = self.execute(&now, &instant, &plan, &needed)?;
             results.push(Clean { partitions, ..result_of_plan(Some(instant), &found) });
         }
         Ok(results)
+    }
+
+    /// Whether instants have begun, been completed or left the active timeline since a table was opened: a listing says so, for less than
+    /// opening the table again.
+    fn has_other_instants(&self, table: &OpenTable) -> Result<bool> {
+        let found = self.target.timeline_writer(table).files()?;
+        let is_known = |file: &Instant| {
+            let known = table.timeline.instants_at(&file.requested_time);
+            known.iter().any(|one| one.is_completed() || !file.is_completed())
+        };
+        let is_there = |one: &Instant| found.iter().any(|file| file.requested_time == one.requested_time);
+        Ok(!found.iter().all(is_known) || !table.timeline.instants().iter().all(is_there))
     }
 
     /// Writers that leave failed writes to cleans: those whose heartbeat has expired.
