@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["located_errors", "parsed_query", "run_by_spark"]
 
 _PLACE = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
-_SUGGESTED = re.compile(r"\s*Did you mean one of the following\? \[(?P<names>.*?)\]\.?(?=\s|$)")
+_SUGGESTED = re.compile(r"\s*Did you mean one of the following\? \[(?P<names>.*?)\]\.?(?=[\s;]|$)")
 _OWN = "_mortice_"
 
 
