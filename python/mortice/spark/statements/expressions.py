@@ -50,8 +50,8 @@ class Expression(str):
         return found[1] + (offset - found[0] if found[2] else 0)
 
 
-def _is(token: Token, texts: Collection[str]) -> bool:
-    return token.kind == "OPERATOR" and token.text in texts
+def _is(token: Token, operators: Collection[str]) -> bool:
+    return token.kind == "OPERATOR" and token.text in operators
 
 
 def matching_bracket(tokens: Sequence[Token], at: int) -> int:
@@ -72,7 +72,7 @@ def expression_end(
     Args:
         tokens: The tokens of the statement.
         begin: The first token of the expression.
-        stops: Words, and texts of operators, at which it ends.
+        stops: Words and operators at which it ends.
         ends_before_names: Whether a name behind an operand, such as an alias, ends it, too.
     """
     return _Reader(tokens, stops, ends_before_names).end_from(begin)

@@ -68,7 +68,7 @@ impl CheckedPages {
         };
         self.values = self.values.saturating_add(u64::from(page.num_values()));
         let unlisted = (!self.is_listed(encoding)).then_some(encoding);
-        // Levels are runs, which writers need not list, or in files of old releases packed bits.
+        // Levels are runs, which writers need not list, or in files of old releases bit-packed values.
         let is_other = |level: &Encoding| *level != Encoding::RLE && !self.is_listed(*level);
         match unlisted.or_else(|| levels.into_iter().find(is_other)) {
             Some(other) => {

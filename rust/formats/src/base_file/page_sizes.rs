@@ -89,10 +89,10 @@ impl SizedChunk<'_> {
         if let Some(bytes) = self.chunk.unencoded_byte_array_data_bytes() {
             return u64::try_from(bytes).ok();
         }
-        let tells = |encoding| {
+        let shows_size = |encoding| {
             !matches!(encoding, Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY | Encoding::DELTA_BYTE_ARRAY)
         };
-        let is_sized = self.chunk.dictionary_page_offset().is_none() && self.chunk.encodings().all(tells);
+        let is_sized = self.chunk.dictionary_page_offset().is_none() && self.chunk.encodings().all(shows_size);
         is_sized.then(|| positive(self.chunk.uncompressed_size()))
     }
 

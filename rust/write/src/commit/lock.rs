@@ -40,7 +40,7 @@ pub trait HeldLock: Send {
     /// `WriteConflict` if another writer has or may have the lock; those of the storage.
     fn check(&mut self) -> Result<()>;
 
-    /// What tells whether the lock was lost; none for one that cannot be lost.
+    /// Returns what says whether the lock was lost; none for a lock that cannot be lost.
     fn state(&self) -> Option<Arc<dyn LockState>>;
 
     /// Releases the lock.

@@ -6,16 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::stopped_services::{FIRST, Row, Table, batch, options};
-use super::undone_instants::take_for_dead;
-use crate::client::write;
-use crate::rows::WriteInput;
+use super::stopped_services::{FIRST, Table, options};
+use super::undone_instants::{take_for_dead, upsert};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_merge::config::TableType;
 use mortice_storage::interrupted_store::Meanwhile;
 use mortice_storage::{FileStore, LocalStorage, PutOutcome, RenameOutcome, StoreWrapper};
-use mortice_table::timeline::WriteOperation;
 
 const SHARED: [(&str, &str); 4] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
@@ -51,14 +48,6 @@ impl StoreWrapper for KilledAfterCompletion {
         }
         self.inner.rename(from, to)
     }
-}
-
-fn upsert(location: &TableLocation, row: Row, given: &[(&str, &str)]) -> Result<()> {
-    let rows = batch(&[row]);
-    let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
-    let given = options(given);
-    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
-    write(location, WriteOperation::Upsert, input).map(drop)
 }
 
 #[test]

@@ -5,20 +5,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::stopped_services::{FIRST, Row, Table, batch, options};
-use super::undone_instants::take_for_dead;
-use crate::client::write;
+use super::stopped_services::{FIRST, Table, options};
+use super::undone_instants::{take_for_dead, upsert};
 use crate::maintenance::{
     MetadataBuildRequest, SavepointRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction,
     run_metadata_build, run_savepoint, verify,
 };
-use crate::rows::WriteInput;
 use crate::services::{Archival, Cleaning};
 use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::error::{ErrorKind, Result};
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{LocalStorage, StorageOptions};
-use mortice_table::timeline::WriteOperation;
 
 const SHARED: [(&str, &str); 7] = [
     ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
@@ -33,14 +30,6 @@ const FEW: [(&str, &str); 3] =
     [("hoodie.keep.min.commits", "2"), ("hoodie.keep.max.commits", "3"), ("hoodie.clean.commits.retained", "1")];
 /// The changes that are tried: one in so many.
 const STEP: usize = 9;
-
-fn upsert(location: &TableLocation, row: Row, given: &[(&str, &str)]) -> Result<()> {
-    let rows = batch(&[row]);
-    let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
-    let given = options(given);
-    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
-    write(location, WriteOperation::Upsert, input).map(drop)
-}
 
 fn clean(location: &TableLocation) -> Result<()> {
     let target = WritableTable::open(location, &options(&[SHARED.as_slice(), &FEW].concat()), "clean")?;

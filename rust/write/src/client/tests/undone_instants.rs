@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 
-use super::stopped_services::{FIRST, Table, batch, options};
+use super::stopped_services::{FIRST, Row, Table, batch, options};
 use crate::client::write;
 use crate::commit::{Clock, TimelineWriter};
 use crate::maintenance::{FindingKind, RepairResult, VerifyOptions, plan_repair, run_repair, verify};
@@ -59,7 +59,8 @@ pub(super) fn take_for_dead(table: &std::path::Path) {
     let _ = std::fs::remove_file(table.join(".hoodie/lock"));
 }
 
-fn upsert(location: &TableLocation, row: (&'static str, &'static str, i64), given: &[(&str, &str)]) -> Result<()> {
+/// Upserts one row.
+pub(super) fn upsert(location: &TableLocation, row: Row, given: &[(&str, &str)]) -> Result<()> {
     let rows = batch(&[row]);
     let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
     let given = options(given);
