@@ -61,7 +61,7 @@ impl DistributedWrite {
         let write = write.with_driver_bytes(driver_bytes);
         Ok(Self(Mutex::new(match merge {
             None => write,
-            Some(merge) => write.of_merge(merge.get().core()),
+            Some(merge) => write.of_merge(merge.get().core()).map_err(|error| raised(py, &error))?,
         })))
     }
 

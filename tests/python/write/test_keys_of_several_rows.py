@@ -4,7 +4,9 @@ A state is made of where the rows of the key are; the changes are tried in copie
 """
 
 import shutil
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import mortice
@@ -42,6 +44,15 @@ STATES = [
     State(one_file, MOR, index="BUCKET", ordering=None),
     State(one_file, COW, index="RECORD_INDEX", more=RECORD_INDEX),
     State(one_file_group, MOR, index="RECORD_INDEX", more=RECORD_INDEX),
+    State(one_file, MOR, index="RECORD_INDEX", more=RECORD_INDEX),
+    State(file_and_logs, MOR, index="BUCKET"),
+    State(one_file, MOR, version=6, index="BUCKET"),
+    *(
+        State(place, kind, index="RECORD_INDEX", more=RECORD_INDEX)
+        for place in (file_groups, partitions)
+        for kind in (COW, MOR)
+    ),
+    State(file_groups, MOR, index="RECORD_INDEX", ordering=None, more=RECORD_INDEX),
     *(State(place, kind, index="GLOBAL_SIMPLE") for place in (file_groups, partitions) for kind in (COW, MOR)),
     State(one_file, MOR, index="GLOBAL_BLOOM", ordering=None),
 ]
@@ -103,14 +114,23 @@ def by_merge_into(state, table):
     return table.merge_into(given, "id", ["note", "ts"], "ignore", "ts > 0", state.options)
 
 
+def is_forgotten(state):
+    """Whether the index knows one of the file groups of the key alone: that of the row that was inserted last."""
+    return state.index == "RECORD_INDEX" and state.place in {file_groups, partitions}
+
+
 def is_one_of(state, *states):
     """Whether a state is one of those that a test is tried with that is like another one."""
-    return any((state.place, state.table_type, state.index) == (place, kind, "SIMPLE") for place, kind in states)
+    return is_forgotten(state) or any(
+        (state.place, state.table_type, state.index) == (place, kind, "SIMPLE") for place, kind in states
+    )
 
 
 @pytest.mark.parametrize("delete", [by_key, by_filter, by_merge, by_several_rows, by_merge_into])
 def test_a_delete_reaches_all_rows_of_a_key(state, delete):
     state, table = state
+    if is_forgotten(state) and delete is by_key:
+        pytest.skip("rows of the user name what the index knows")
     few = ((one_file, COW), (file_and_logs, MOR), (file_groups, MOR), (partitions, COW))
     if delete not in {by_key, by_filter} and not is_one_of(state, *few):
         pytest.skip("deletes of merges are written like others")
@@ -123,14 +143,14 @@ def test_a_row_that_is_named_takes_the_others_of_its_key_with_it(state):
     state, table = state
     commit = table.delete_where([("note", "=", "again")], state.options)
     left = [row for row in rows_of(table) if row[0] == "k"]
-    assert left == ([FIRST] if state.is_apart and not state.is_global else [])
+    assert left == ([FIRST] if state.is_apart and (not state.is_global or is_forgotten(state)) else [])
     assert commit.deletes == 2 - len(left)
 
 
 def test_an_upsert_changes_all_rows_of_a_key(state):
     state, table = state
-    if state.table_type == MOR and state.index in {"BUCKET", "RECORD_INDEX"}:
-        pytest.skip("these indexes know no rows, and a log changes the first one, as in Hudi")
+    if is_forgotten(state):
+        pytest.skip("rows of the user name what the index knows")
     new = ("k", "x", "new", 30)
     table.upsert(arrow(new), state.options)
     found = rows_of(table, "k")
@@ -151,8 +171,8 @@ def test_an_update_that_would_copy_a_row_is_refused(state, condition):
     def update():
         return table.update_where({"note": "concat(note, '!')"}, condition, state.options)
 
-    if state.is_apart and not state.is_global:
-        # The key is another one in each partition.
+    if state.is_apart and (not state.is_global or (is_forgotten(state) and "id" not in condition)):
+        # The key is another one in each partition, or the row of another partition is forgotten.
         update()
         assert sum("!" in row[2] for row in rows_of(table)) == (2 if "id" in condition else 1)
         return
@@ -178,7 +198,9 @@ def test_a_merge_of_all_columns_changes_all_rows(state):
     given = arrow(("k", "x", "merged", 50))
     table.merge_into(given, options=state.options)
     found = rows_of(table, "k")
-    assert set(found) == {("k", "x", "merged", 50)}
+    # By the record index rows stay in their partitions, unless an option says otherwise.
+    assert {(row[0], *row[2:]) for row in found} == {("k", "merged", 50)}
+    assert len(found) == 2
 
 
 def test_an_erasure_leaves_no_row(state):
@@ -188,6 +210,36 @@ def test_an_erasure_leaves_no_row(state):
     done = table.erase([("id", "=", "k")], state.options)
     assert done.rows == 2
     check(state, table, [OTHER if state.place is not file_and_logs else (*OTHER[:3], 11)])
+
+
+@pytest.mark.parametrize("kind", [COW, MOR])
+@pytest.mark.parametrize("place", [file_groups, partitions])
+def test_rows_of_the_user_name_what_the_record_index_knows(tmp_path, place, kind):
+    """It has one file group of a key, as in Hudi. Rows that are read from the table are named by themselves."""
+    state = State(place, kind, index="RECORD_INDEX", more=RECORD_INDEX)
+    last = ELSEWHERE if place is partitions else AGAIN
+    for name, change in (("upserted", mortice.Table.upsert), ("deleted", mortice.Table.delete)):
+        table = state.build(tmp_path / name)
+        change(table, arrow(("k", last[1], "new", 30)), state.options)
+        left = [] if name == "deleted" else [("k", last[1], "new", 30)]
+        assert rows_of(table, "k") == [FIRST, *left]
+        table.delete_where([("id", "=", "k")], state.options)
+        assert rows_of(table) == [OTHER]
+
+
+@pytest.mark.parametrize("index", ["BUCKET", "RECORD_INDEX"])
+def test_logs_get_keys_that_no_base_file_has_twice(tmp_path, index):
+    """The footer of a base file says so: then its keys are not read, and the file is not rewritten."""
+    more = RECORD_INDEX if index == "RECORD_INDEX" else {}
+    state = State(one_file, MOR, index=index, more=more)
+    table = mortice.create_table(tmp_path / "t", SCHEMA, name="t", record_key="id", partition_by="city", ordering="ts",
+                                 table_type=MOR)  # fmt: skip
+    table.insert(arrow(FIRST, OTHER), state.options)
+    files = [one for one in Path(table.uri).rglob("*.parquet") if ".hoodie" not in one.parts]
+    assert [pq.read_metadata(one).metadata[b"mortice.distinct.keys"] for one in files] == [b"2"]
+    table.upsert(arrow(("k", "x", "new", 30)), state.options)
+    assert rows_of(table, "k") == [("k", "x", "new", 30)]
+    assert [one for one in Path(table.uri).rglob("*.parquet") if ".hoodie" not in one.parts] == files
 
 
 def test_an_erasure_reads_the_table_again(tmp_path, monkeypatch):

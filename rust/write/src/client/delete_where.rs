@@ -9,6 +9,7 @@ use arrow_schema::{Schema, SchemaRef};
 use super::retries::ConflictRetries;
 use super::write::{Written, commit_or_abort, open_for_write, plan, write_plan};
 use crate::commit::CommitValidator;
+use crate::index::Provenance;
 use crate::rows::{read_input, row_memory};
 use crate::transaction::{Transaction, WriteResult};
 use crate::writable_table::TableLocation;
@@ -50,7 +51,8 @@ fn delete(transaction: &mut Transaction, filter: &Filter, options: &WriteOptions
         _ => Arc::new(Schema::empty()),
     };
     let rows = read_input(&schema, &mut stream, false, row_memory(options)?)?;
-    let plan = plan(&table, WriteOperation::Delete, (schema.as_ref(), &rows), options, transaction.instant())?;
+    let (given, of_rows) = ((schema.as_ref(), &rows), (Provenance::Stored, transaction.instant()));
+    let plan = plan(&table, WriteOperation::Delete, given, options, of_rows)?;
     write_plan(transaction, plan, options)
 }
 

@@ -68,7 +68,8 @@ impl TaskOptions {
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(super) fn from_options(table: &OpenTable, operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
         Ok(Self {
-            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?,
+            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?
+                .of_table_type(table.config.table_type),
             append: AppendOptions::from_hudi_options(options, table.config.layout())?,
             partial: None,
             writes_positions: may_write_positions(table) && options.boolean("hoodie.write.record.positions")?,
@@ -130,21 +131,21 @@ impl TaskRunner<'_> {
     }
 
     /// Whether the base file has a key several times that the rows of a task delete or change: a log would change one of its rows where
-    /// records are merged by key. If the index does not know positions, keys are read only of what is to reach all rows: deletes, and
-    /// updates that a merge has made of one row.
+    /// records are merged by key. Keys of the file are read if the index does not know positions, as a bucket index, and the record index.
     fn is_repeated(&self, task: &GroupTask, slice: &FileSlice) -> Result<bool> {
         if slice.base_file.is_none() {
             return Ok(false);
         }
-        if !task.positions.is_empty() {
-            return self.are_copies(task).map(|copies| copies.contains(&true));
+        if !task.positions.is_empty() && self.are_copies(task)?.contains(&true) {
+            return Ok(true);
         }
-        let marks = self.rows.marks.select(&task.rows)?;
-        let rows: Vec<u32> = marked_rows(&task.rows, &marks, |mark| !matches!(mark, RowMark::Upsert | RowMark::Insert));
-        if rows.is_empty() {
+        let is_known = |at: usize| task.positions.get(at).copied().flatten().is_some();
+        let unknown = task.rows.iter().enumerate().filter(|(at, row)| !is_known(*at) && !self.is_new(**row));
+        let unknown: Vec<u32> = unknown.map(|(_, row)| *row).collect();
+        if unknown.is_empty() {
             return Ok(false);
         }
-        let keys = self.keys(&rows)?;
+        let keys = self.keys(&unknown)?;
         has_repeated_key(self.table, slice, &keys.iter().flatten().collect())
     }
 

@@ -1,6 +1,6 @@
 //! A write from a user's rows to the commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::BooleanArray;
@@ -14,7 +14,10 @@ use super::retries::ConflictRetries;
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::check_writable;
-use crate::index::{Index, IndexedRows, Tagged, check_updates, choose_index, merge_moved_rows, present_keys};
+use crate::index::{
+    Index, IndexedRows, Provenance, Tagged, check_updates, choose_index_of, merge_moved_rows, partitions_of,
+    present_keys,
+};
 use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::row_set::WriteRows;
 use crate::rows::Preparation;
@@ -46,6 +49,8 @@ pub(super) struct Plan {
     refused: RefusedRows,
     /// The columns that a merge has changed in rows that are marked as updates.
     updated: Vec<String>,
+    /// The partitions of all rows, if these were read from the table.
+    partitions: BTreeSet<String>,
 }
 
 /// What a write has written.
@@ -102,15 +107,16 @@ pub(super) fn write_rows(
     let input = read_input(&schema, batches, is_in_memory, row_memory(options)?)?;
     // Rows that were merged with those of the table have to be merged again after a conflict.
     let retries = source.map_or_else(|| ConflictRetries::from_options(options), |_| Ok(ConflictRetries::none()))?;
+    let provenance = source.map_or(Provenance::Given, |_| Provenance::Stored);
     let mut input = Some(input);
     retries.run(|may_repeat| {
         let rows = input.as_ref().ok_or_else(|| Error::internal("the rows of a write are gone"))?;
         let (table, columns) = (target.latest(), schema.as_ref());
-        let early = plan(&table, operation, (columns, rows), options, &"0".parse()?)?;
+        let early = plan(&table, operation, (columns, rows), options, (provenance, &"0".parse()?))?;
         let mut transaction = Transaction::begin(&target, operation)?;
         let planned = caught("a write", || {
             source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()))?;
-            planned(early, &table, &transaction, (columns, rows), options)
+            planned((early, provenance), &table, &transaction, (columns, rows), options)
         });
         let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
         let planned = planned.map(|plan| Plan { updated, ..plan });
@@ -149,7 +155,7 @@ pub(super) fn commit_or_abort(
 
 /// The plan of a write that has begun: the one that was made before, if that was of the same table.
 fn planned(
-    early: Plan,
+    (early, provenance): (Plan, Provenance),
     before: &OpenTable,
     transaction: &Transaction,
     input: (&Schema, &RowBatches),
@@ -163,7 +169,7 @@ fn planned(
     {
         return Ok(early);
     }
-    plan(table, operation, input, options, transaction.instant())
+    plan(table, operation, input, options, (provenance, transaction.instant()))
 }
 
 /// The columns that a write of rows with these columns has.
@@ -190,29 +196,32 @@ pub(super) fn plan(
     operation: WriteOperation,
     (columns, input): (&Schema, &RowBatches),
     options: &WriteOptions,
-    instant: &RequestedTime,
+    (provenance, instant): (Provenance, &RequestedTime),
 ) -> Result<Plan> {
     DuplicatePolicy::of_write(operation, options)?;
-    let index = choose_index(&table.config, options)?;
+    let index = choose_index_of(&table.config, options, provenance)?;
     let schema = schema_of(table, operation, columns, options)?;
     let source = RowSource { table, schema: &schema, options, key_is_global: index.is_global() };
     let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
-    let rows = match operation {
-        WriteOperation::Delete => preparation.keys_to_delete(input, &mut refused)?,
-        _ => preparation.rows(input, instant, &mut refused)?,
+    let rows = preparation.read(input, instant, &mut refused)?;
+    // Of rows with the same key one is left.
+    let partitions = match provenance {
+        Provenance::Given => BTreeSet::new(),
+        Provenance::Stored => partitions_of(&rows.keys),
     };
+    let rows = preparation.combined_if_wanted(rows)?;
     let rows = match operation {
         WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => rows.sorted()?,
         _ => rows,
     };
-    Ok(Plan { schema, index, rows, refused, updated: Vec::new() })
+    Ok(Plan { schema, index, rows, refused, updated: Vec::new(), partitions })
 }
 
 pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &WriteOptions) -> Result<Written> {
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
-    let Plan { schema, index, rows, refused, updated } = plan;
+    let Plan { schema, index, rows, refused, updated, partitions } = plan;
     let policy = DuplicatePolicy::of_write(operation, options)?;
     let tagged = match operation {
         WriteOperation::Insert if policy != DuplicatePolicy::Keep => index.tag(&table, &rows.keys)?,
@@ -222,7 +231,7 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
         WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => {
             Tagged::of_inserts(&table, &rows.keys)?
         }
-        _ => index.tag(&table, &rows.keys)?,
+        _ => index.tag_rows_of(&table, &rows.keys, partitions)?,
     };
     let (rows, tagged) = without_duplicates(&table, index.as_ref(), policy, rows, tagged)?;
     let source = RowSource { table: &table, schema: &schema, options, key_is_global: index.is_global() };
@@ -275,8 +284,7 @@ pub(super) fn place_inserts(operation: WriteOperation) -> PlaceInserts {
     }
 }
 
-/// The rows of an insert without those whose keys are in the table, if these are not to be written.
-fn without_duplicates(
+/// The rows of an insert without those whose keys are in the table, if these are not to be written.fn without_duplicates(
     table: &OpenTable,
     index: &dyn Index,
     policy: DuplicatePolicy,

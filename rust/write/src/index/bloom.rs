@@ -56,7 +56,7 @@ impl Index for BloomIndex {
 }
 
 /// Returns true if a file may hold one of the keys. A footer without bounds or filter excludes nothing.
-fn may_hold_any<'k>(file: &dyn BaseFile, keys: impl Iterator<Item = &'k str>) -> Result<bool> {
+pub(super) fn may_hold_any<'k>(file: &dyn BaseFile, keys: impl Iterator<Item = &'k str>) -> Result<bool> {
     let bounds = (file.footer_value(LEAST), file.footer_value(GREATEST));
     let is_within = |key: &&str| match &bounds {
         // Bounds are those of Java strings: of text with surrogates another order than that of bytes.

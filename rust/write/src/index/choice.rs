@@ -6,6 +6,7 @@ use super::bloom::BloomIndex;
 use super::bucket::BucketIndex;
 use super::index::Index;
 use super::options::{BucketOptions, IndexOptions, IndexType};
+use super::provenance::Provenance;
 use super::record_level::RecordIndex;
 use super::simple::SimpleIndex;
 use mortice_base::error::Result;
@@ -17,12 +18,22 @@ use mortice_merge::config::{TableConfig, WriteOptions};
 /// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names and for values that
 /// do not fit.
 pub fn choose_index(config: &TableConfig, options: &WriteOptions) -> Result<Arc<dyn Index>> {
+    choose_index_of(config, options, Provenance::Given)
+}
+
+/// The same, for rows of a known provenance.
+///
+/// # Errors
+/// As for [`choose_index`].
+pub fn choose_index_of(config: &TableConfig, options: &WriteOptions, provenance: Provenance) -> Result<Arc<dyn Index>> {
     let IndexOptions { kind, updates_partition } = IndexOptions::from_options(config, options)?;
     Ok(match kind {
         IndexType::Simple | IndexType::GlobalSimple => Arc::new(SimpleIndex::new(kind, updates_partition)),
         IndexType::Bloom | IndexType::GlobalBloom => Arc::new(BloomIndex::new(kind, updates_partition)),
         IndexType::Bucket => Arc::new(BucketIndex::new(BucketOptions::from_options(config, options)?)),
-        IndexType::RecordLevel | IndexType::GlobalRecordLevel => Arc::new(RecordIndex::new(kind, updates_partition)),
+        IndexType::RecordLevel | IndexType::GlobalRecordLevel => {
+            Arc::new(RecordIndex::new(kind, updates_partition, provenance))
+        }
     })
 }
 

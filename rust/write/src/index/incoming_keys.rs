@@ -201,7 +201,8 @@ fn ids_of(partitions: &StringArray) -> (HashMap<&str, u32, foldhash::fast::Rando
 }
 
 /// The distinct partitions of rows.
-pub(super) fn partitions_of(keys: &RowKeys) -> BTreeSet<String> {
+#[must_use]
+pub fn partitions_of(keys: &RowKeys) -> BTreeSet<String> {
     let mut partitions = BTreeSet::new();
     let mut last = None;
     for partition in &keys.partitions {

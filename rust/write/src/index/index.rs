@@ -52,6 +52,14 @@ pub trait Index: Debug + Send + Sync {
     /// `InvalidArgument` or `Unsupported` if the table was not written with this index; what listing and reading files may fail with.
     fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged>;
 
+    /// The same, of keys whose rows were read from these partitions.
+    ///
+    /// # Errors
+    /// As for [`Self::tag`].
+    fn tag_rows_of(&self, table: &Arc<OpenTable>, keys: &RowKeys, _partitions: BTreeSet<String>) -> Result<Tagged> {
+        self.tag(table, keys)
+    }
+
     /// How the tasks of a write find keys whose rows are spread over them.
     ///
     /// # Errors
@@ -70,6 +78,14 @@ pub trait Index: Debug + Send + Sync {
     /// As for [`Self::task_look_up`].
     fn may_be_stale(&self, table: &OpenTable) -> Result<bool> {
         Ok(table.config.table_type == TableType::MergeOnRead)
+    }
+
+    /// The same of keys that are tagged with one file group alone.
+    ///
+    /// # Errors
+    /// As for [`Self::task_look_up`].
+    fn may_be_stale_alone(&self, table: &OpenTable) -> Result<bool> {
+        self.may_be_stale(table)
     }
 
     /// Refuses to insert rows without looking for their keys into a table that was written with another index than this one.

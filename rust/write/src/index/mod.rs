@@ -8,7 +8,7 @@
 //! | file | job |
 //! |---|---|
 //! | `options` | the index that options name, and what it is refused for |
-//! | `choice` | the choice of index |
+//! | `choice`, `provenance` | the choice of index, also by where the rows of a write come from |
 //! | `index` | what indexes differ in: the trait |
 //! | `simple` | the index that reads the keys of all base files |
 //! | `bloom` | the same of base files that can hold a key, by their footers |
@@ -45,6 +45,7 @@ mod moves;
 mod new_rows;
 mod options;
 mod present_keys;
+mod provenance;
 mod record_level;
 mod repeated_rows;
 mod simple;
@@ -55,8 +56,8 @@ mod tagged;
 mod task_look_up;
 
 pub use bucket_hash::{bucket_of, new_bucket_prefix, new_group_prefix};
-pub use choice::choose_index;
-pub use incoming_keys::IncomingKeys;
+pub use choice::{choose_index, choose_index_of};
+pub use incoming_keys::{IncomingKeys, partitions_of};
 pub use index::Index;
 pub use indexed_rows::IndexedRows;
 #[cfg(test)]
@@ -67,6 +68,7 @@ pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use new_rows::refuse_located_inserts;
 pub use options::{BucketOptions, IndexType};
 pub use present_keys::present_keys;
+pub use provenance::Provenance;
 pub use repeated_rows::{check_updates, has_repeated_key};
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 pub use stored_keys::WrittenRows;

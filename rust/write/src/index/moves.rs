@@ -223,7 +223,7 @@ pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -
     let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
     let merges = index.updates_partition() || (!by_commit_time && is_merge_on_read);
-    let may_be_stale = index.may_be_stale(table)?;
+    let (may_be_stale, may_be_stale_alone) = (index.may_be_stale(table)?, index.may_be_stale_alone(table)?);
     // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
     // A key of several partitions is to be in one.
     let is_doubtful = may_be_stale || index.updates_partition();
@@ -234,7 +234,7 @@ pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -
         in_doubt.contains(&row)
             || mark == RowMark::Insert
             || merges
-                && (may_be_stale
+                && (may_be_stale_alone
                     || (index.updates_partition() && location.partition != rows.rows.keys.partitions.value(at(row)))
                     || (!by_commit_time && mark.is_delete()))
     };

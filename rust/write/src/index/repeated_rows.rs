@@ -8,9 +8,10 @@ use super::stored_keys::StoredKeys;
 use super::stored_rows::filter_of;
 use super::tagged::Location;
 use crate::row_set::RowMark;
-use crate::write::several_rows;
+use crate::write::{DISTINCT_KEYS, several_rows};
 use mortice_base::error::Result;
 use mortice_base::row_number::at;
+use mortice_formats::base_file::BaseFile;
 use mortice_formats::filter::Filter;
 use mortice_merge::keys::RecordKey;
 use mortice_storage::check_cancelled;
@@ -24,7 +25,7 @@ use mortice_table::plan::{OpenTable, QueryOptions};
 /// What reading the keys of the file may fail with.
 pub fn has_repeated_key(table: &OpenTable, slice: &FileSlice, keys: &HashSet<&str>) -> Result<bool> {
     let stored = StoredKeys::new(table)?;
-    let Some(file) = stored.open(slice)? else { return Ok(false) };
+    let Some(file) = stored.open(slice)?.filter(|file| !has_distinct_keys(file.as_ref())) else { return Ok(false) };
     let (mut seen, mut is_repeated) = (HashSet::new(), false);
     stored.read(file, &mut |batch, _| {
         check_cancelled()?;
@@ -33,6 +34,11 @@ pub fn has_repeated_key(table: &OpenTable, slice: &FileSlice, keys: &HashSet<&st
         Ok(())
     })?;
     Ok(is_repeated)
+}
+
+/// Whether a file says that no two of its rows have the same key.
+fn has_distinct_keys(file: &dyn BaseFile) -> bool {
+    file.footer_value(DISTINCT_KEYS).is_some_and(|rows| rows.parse() == Ok(file.row_count()))
 }
 
 /// Refuses updates of some columns ([`RowMark::Update`]) of keys of which the index finds several rows: they would become copies of one

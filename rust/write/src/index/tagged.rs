@@ -1,5 +1,6 @@
 //! File groups by row.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::Array;
@@ -7,7 +8,7 @@ use arrow_array::Array;
 use super::incoming_keys::partitions_of;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_base::row_number::at;
+use mortice_base::row_number::{at, number_of};
 use mortice_merge::keys::RowKeys;
 use mortice_table::plan::{OpenTable, WriteView};
 
@@ -63,6 +64,41 @@ impl Tagged {
     pub fn of_inserts(table: &OpenTable, keys: &RowKeys) -> Result<Self> {
         let view = table.write_view(Some(&partitions_of(keys)))?;
         Ok(Self::untagged(keys.partitions.len(), Arc::new(view)))
+    }
+
+    /// The same, with the places that another look-up has found for the same rows.
+    ///
+    /// # Errors
+    /// `Internal` if the other one has other rows; `Unsupported` for too many file groups.
+    pub fn with_places_of(mut self, other: &Self) -> Result<Self> {
+        let name = |group: &Location| (group.partition.clone(), group.file_id.clone());
+        let mut numbers: HashMap<(String, String), u32> = HashMap::new();
+        for (number, group) in self.groups.iter().enumerate() {
+            numbers.insert(name(group), number_of(number)?);
+        }
+        let mut numbers_here = Vec::with_capacity(other.groups.len());
+        for group in &other.groups {
+            let next = number_of(self.groups.len())?;
+            let number = *numbers.entry(name(group)).or_insert(next);
+            if number == next {
+                self.groups.push(group.clone());
+            }
+            numbers_here.push(number);
+        }
+        let mut known: HashSet<(u32, u32)> = self.further.iter().map(|one| (one.row, one.group)).collect();
+        let first = (0_u32..).zip(&other.locations).filter_map(|(row, group)| Some((row, (*group)?)));
+        let further = other.further.iter().map(|one| (one.row, one.group));
+        for (row, group) in first.chain(further) {
+            let lost = || Error::internal(format_args!("row {row} was looked up twice and is not there"));
+            let group = *numbers_here.get(at(group)).ok_or_else(lost)?;
+            match self.locations.get_mut(at(row)).ok_or_else(lost)? {
+                location @ None => *location = Some(group),
+                Some(location) if *location == group => {}
+                Some(_) if !known.insert((row, group)) => {}
+                Some(_) => self.further.push(FurtherLocation { row, group, position: None }),
+            }
+        }
+        Ok(self)
     }
 
     /// The file group of a row's key.
@@ -130,6 +166,24 @@ mod tests {
         tagged.positions = vec![Some(5), None];
         assert_eq!([tagged.position(0).unwrap(), tagged.position(1).unwrap()], [Some(5), None]);
         assert_eq!(tagged.position(2).unwrap_err().kind(), ErrorKind::Internal);
+    }
+
+    #[test]
+    fn places_of_two_look_ups_are_each_there_once() {
+        let further = |row, group, position| FurtherLocation { row, group, position };
+        let mut one = tagged(&[Some(0), None, Some(1), Some(0)], 2);
+        one.positions = vec![Some(5), None, Some(6), Some(7)];
+        one.further = vec![further(2, 0, Some(8))];
+        // Its groups are f0 to f2, of which the first look-up has not found the last.
+        let mut other = tagged(&[Some(0), Some(2), Some(0), None], 3);
+        other.further = vec![further(0, 2, None)];
+        let both = one.clone().with_places_of(&other).unwrap();
+        assert_eq!(both.locations, [Some(0), Some(2), Some(1), Some(0)]);
+        assert_eq!(both.positions, one.positions);
+        assert_eq!(both.further, [further(2, 0, Some(8)), further(0, 2, None)]);
+        assert_eq!(both.groups.iter().map(|group| group.file_id.as_str()).collect::<Vec<_>>(), ["f0", "f1", "f2"]);
+        let other = tagged(&[None, None, None, None, Some(0)], 1);
+        assert_eq!(one.with_places_of(&other).unwrap_err().kind(), ErrorKind::Internal);
     }
 
     proptest! {

@@ -9,6 +9,8 @@ pub enum TaskLookUp {
     Buckets,
     /// In the record index of the metadata table, which each task reads.
     RecordIndex,
+    /// In the record index, and among the keys of the base files of the rows' partitions.
+    RecordIndexAndStoredKeys,
 }
 
 impl TaskLookUp {
@@ -17,13 +19,19 @@ impl TaskLookUp {
     pub const fn needs_view(self) -> bool {
         match self {
             Self::StoredKeys | Self::Buckets => true,
-            Self::RecordIndex => false,
+            Self::RecordIndex | Self::RecordIndexAndStoredKeys => false,
         }
     }
 
     /// Whether base files are read.
     #[must_use]
     pub const fn reads_base_files(self) -> bool {
-        matches!(self, Self::StoredKeys)
+        matches!(self, Self::StoredKeys | Self::RecordIndexAndStoredKeys)
+    }
+
+    /// Whether tasks read the record index.
+    #[must_use]
+    pub const fn reads_record_index(self) -> bool {
+        matches!(self, Self::RecordIndex | Self::RecordIndexAndStoredKeys)
     }
 }

@@ -46,24 +46,28 @@ pub(crate) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// Prepares rows of a write that adds rows or changes them. Rows that are left out are added to `refused`.
+    /// Reads the rows of a write, or the keys that it deletes: of rows with at least the columns of the key and the partition. Those that
+    /// have the same key are not combined. Rows that are left out are added to `refused`.
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for rows that cannot be written, unless they are left out.
-    pub(crate) fn rows(
+    pub(crate) fn read(
         &self,
         batches: &RowBatches,
         instant: &RequestedTime,
         refused: &mut RefusedRows,
     ) -> Result<WriteRows> {
         let origin = RowOrigin { instant, task: 0, first_row: 0 };
-        self.combined_if_wanted(self.read_rows(batches, &origin, refused, parallel::cores())?)
+        match self.operation {
+            WriteOperation::Delete => self.read_keys(batches, 0, refused, parallel::cores()),
+            _ => self.read_rows(batches, &origin, refused, parallel::cores()),
+        }
     }
 
-    /// The same, of some of the rows, by one thread, as a task of an engine has: those that have the same key are not combined.
+    /// The same, of some of the rows of a write that adds rows or changes them, by one thread, as a task of an engine has.
     ///
     /// # Errors
-    /// As for [`Self::rows`].
+    /// As for [`Self::read`].
     pub(crate) fn uncombined_rows(
         &self,
         batches: &RowBatches,
@@ -95,19 +99,10 @@ impl Preparation<'_> {
         if is_merged { with_inserts(rows, &(&unconditional | &updates)) } else { Ok(rows) }
     }
 
-    /// Prepares keys to delete: of rows with at least the columns of the key and the partition. Rows that are left out are added to
-    /// `refused`.
+    /// The same of keys to delete: those of some rows, of which the first has this number.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and column, for keys that cannot be read, unless they are left out.
-    pub(crate) fn keys_to_delete(&self, batches: &RowBatches, refused: &mut RefusedRows) -> Result<WriteRows> {
-        self.combined_if_wanted(self.read_keys(batches, 0, refused, parallel::cores())?)
-    }
-
-    /// The same, of some of the rows, of which the first has this number, by one thread: keys may be there several times.
-    ///
-    /// # Errors
-    /// As for [`Self::keys_to_delete`].
+    /// As for [`Self::read`].
     pub(crate) fn uncombined_keys(
         &self,
         batches: &RowBatches,

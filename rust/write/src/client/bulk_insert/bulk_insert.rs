@@ -91,7 +91,8 @@ impl BulkOptions {
         Ok(Self {
             schema: WriteSchema::resolve(table, given, options)?,
             mode,
-            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?,
+            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?
+                .of_table_type(table.config.table_type),
             ignores_failed,
             has_outputs,
         })

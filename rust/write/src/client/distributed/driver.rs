@@ -21,7 +21,7 @@ use crate::client::read_state::MergeSource;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::commit::{CommitValidator, OpenMark};
-use crate::index::{Index, TaskLookUp, choose_index};
+use crate::index::{Index, Provenance, TaskLookUp, choose_index, choose_index_of};
 use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -66,6 +66,7 @@ pub struct DistributedWrite {
     index: Arc<dyn Index>,
     /// What the rows were made from, if they were merged with stored rows.
     source: Option<MergeSource>,
+    provenance: Provenance,
     transaction: Option<Transaction>,
     phase: Phase,
 }
@@ -133,6 +134,7 @@ impl DistributedWrite {
             schema,
             index,
             source: None,
+            provenance: Provenance::Given,
             transaction: None,
             phase: Phase::Planned,
         };
@@ -150,9 +152,19 @@ impl DistributedWrite {
     }
 
     /// The same, of rows that were merged with stored rows of the table.
-    #[must_use]
-    pub fn of_merge(self, plan: &MergePlan) -> Self {
-        Self { source: Some(plan.source().clone()), ..self }
+    ///
+    /// # Errors
+    /// As for [`choose_index`].
+    pub fn of_merge(mut self, plan: &MergePlan) -> Result<Self> {
+        self.take_stored_rows()?;
+        Ok(Self { source: Some(plan.source().clone()), ..self })
+    }
+
+    /// From now on the rows are those of the table, or made of them.
+    fn take_stored_rows(&mut self) -> Result<()> {
+        self.provenance = Provenance::Stored;
+        self.index = choose_index_of(&self.table.config, self.target.options(), self.provenance)?;
+        Ok(())
     }
 
     /// The same, of which the driver's process may run the stages after the first itself: so many bytes of rows, none by default.
@@ -209,6 +221,7 @@ impl DistributedWrite {
     /// # Errors
     /// As for [`Self::next`].
     pub fn begin_with_stored_rows(&mut self) -> Result<Arc<OpenTable>> {
+        self.take_stored_rows()?;
         self.begin()?;
         Ok(Arc::clone(&self.table))
     }
@@ -357,6 +370,7 @@ impl DistributedWrite {
             instant: self.transaction.as_ref().map(|transaction| transaction.instant().clone()),
             schema: self.schema.columns.json().to_owned(),
             updated: self.source.as_ref().map(|source| source.updated().to_vec()).unwrap_or_default(),
+            provenance: self.provenance,
         }
     }
 
@@ -421,9 +435,14 @@ impl DistributedWrite {
             Some(_) => Some(self.index.view(&self.table, self.index.partitions(&partitions))?),
             None => Some(Arc::new(self.table.write_view(Some(&partitions))?)),
         };
-        self.is_small = self.is_little_work(bytes, by, view.as_deref());
+        // Tasks of such a look-up may find keys in other partitions, too, whose slices are listed then.
+        let read = match by {
+            Some(TaskLookUp::RecordIndexAndStoredKeys) => Some(self.index.view(&self.table, Some(&partitions))?),
+            _ => view.clone(),
+        };
+        self.is_small = self.is_little_work(bytes, by, read.as_deref());
         let slots = self.slots(rows.rows, bytes, by);
-        let plan = self.tag_plan(slots, by, view.as_deref())?;
+        let plan = self.tag_plan(slots, by, read.as_deref())?;
         self.phase = Phase::Tagging(Tagging { slots, rows, partitions, view, is_moving: false });
         Ok(NextStep::Tag(plan))
     }
@@ -433,8 +452,11 @@ impl DistributedWrite {
         let busy = rows.div_ceil(LEAST_SLOT_ROWS).min(u64::from(self.parallelism));
         let least = u32::try_from(busy).unwrap_or(u32::MAX);
         let by_bytes = bin_count(bytes, SLOT_BYTES, least, usize::MAX);
-        let by_rows =
-            if by == Some(TaskLookUp::RecordIndex) { bin_count(rows, LOOK_UP_ROWS, 1, usize::MAX) } else { 1 };
+        let by_rows = if by.is_some_and(TaskLookUp::reads_record_index) {
+            bin_count(rows, LOOK_UP_ROWS, 1, usize::MAX)
+        } else {
+            1
+        };
         by_bytes.max(by_rows).min(1 << 20)
     }
 
@@ -458,7 +480,7 @@ impl DistributedWrite {
         let tag_by = match by {
             None => TagBy::Nothing,
             Some(TaskLookUp::StoredKeys) => TagBy::StoredKeys,
-            Some(TaskLookUp::RecordIndex) => TagBy::RecordIndex,
+            Some(TaskLookUp::RecordIndex | TaskLookUp::RecordIndexAndStoredKeys) => TagBy::RecordIndex,
             Some(TaskLookUp::Buckets) => {
                 let slices = view.ok_or_else(unlisted)?.slices.clone();
                 TagBy::Buckets(slices.into_iter().map(without_files).collect())
@@ -466,11 +488,11 @@ impl DistributedWrite {
         };
         let moves = self.looks_up_stored_rows(view).then(|| slots.clone());
         let tag_state = match by {
-            Some(TaskLookUp::RecordIndex) => self.state(PinnedTable::with_metadata(&self.table)?),
+            Some(by) if by.reads_record_index() => self.state(PinnedTable::with_metadata(&self.table)?),
             _ => state.clone(),
         };
         let read_keys = match by {
-            Some(TaskLookUp::StoredKeys) => self.read_keys(view.ok_or_else(unlisted)?, slots.clone())?,
+            Some(by) if by.reads_base_files() => self.read_keys(view.ok_or_else(unlisted)?, slots.clone())?,
             _ => None,
         };
         let read_keys = read_keys.map(|(spec, tasks)| Ok((state.to_bytes(StageSpec::ReadKeys(spec))?, tasks)));

@@ -39,7 +39,8 @@ impl InsertStage {
     pub(super) fn new(write: OpenWrite, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let base = BaseFileOptions::from_hudi_options(&write.options, write.table.config.layout())?;
+        let base = BaseFileOptions::from_hudi_options(&write.options, write.table.config.layout())?
+            .of_table_type(write.table.config.table_type);
         Ok(Self { write, store, base, input, attempt })
     }
 

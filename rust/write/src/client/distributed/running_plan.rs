@@ -9,6 +9,7 @@ use super::service_kind::{PlanParts, PlannedService};
 use super::specs::{ServiceSpec, StageSpec};
 use super::state::WriteState;
 use super::task_runner::TaskRunner;
+use crate::index::Provenance;
 use crate::metadata_upkeep::keeps_blooms;
 use crate::rows::WriteSchema;
 use crate::transaction::{CommitExtra, Committed, Transaction};
@@ -103,6 +104,7 @@ fn step_of(
         instant: Some(transaction.instant().clone()),
         schema: schema.clone(),
         updated: Vec::new(),
+        provenance: Provenance::Given,
     };
     let stage = state.to_bytes(StageSpec::Service(spec))?;
     let extra = CommitExtra { schema, replaced, ..CommitExtra::default() };

@@ -59,7 +59,8 @@ impl ServiceStage {
             store: &self.store,
             table: &self.write.table,
             schema: &self.write.schema.stored,
-            options: &BaseFileOptions::from_hudi_options(options, layout)?,
+            options: &BaseFileOptions::from_hudi_options(options, layout)?
+                .of_table_type(self.write.table.config.table_type),
             change_block_bytes: AppendOptions::from_hudi_options(options, layout)?.max_block_bytes,
             memory: self.write.table.options.memory_limit,
         };

@@ -103,7 +103,7 @@ pub(super) enum TagBy {
     StoredKeys,
     /// By buckets: the latest slices.
     Buckets(Vec<FileSlice>),
-    /// In the record index.
+    /// In the record index, and by the keys of base files that come with the rows, if there are any.
     RecordIndex,
     /// Not at all: all rows are new.
     Nothing,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
 use super::table_work::TableWork;
-use crate::index::{Index, choose_index};
+use crate::index::{Index, Provenance, choose_index_of};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
 use crate::rows::WriteSchema;
@@ -17,7 +17,7 @@ use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
 
 /// The version of the serialised form. Processes of other releases refuse it.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A write, as the driver has begun it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ pub(super) struct WriteState {
     pub(super) schema: String,
     /// The columns that a merge has changed in rows that are marked as updates.
     pub(super) updated: Vec<String>,
+    /// Where the rows come from.
+    pub(super) provenance: Provenance,
 }
 
 /// What one stage does.
@@ -124,10 +126,10 @@ impl WriteState {
     /// Those of opening the table's storage.
     pub(super) fn open(self) -> Result<OpenWrite> {
         let table = Arc::new(self.table.open()?);
-        let index = choose_index(&table.config, &self.options)?;
+        let index = choose_index_of(&table.config, &self.options, self.provenance)?;
         let schema = WriteSchema::of_json(&table, &self.schema)?;
-        let Self { operation, options, instant, updated, .. } = self;
-        Ok(OpenWrite { table, operation, options, instant, schema, index, updated })
+        let Self { operation, options, instant, updated, provenance, .. } = self;
+        Ok(OpenWrite { table, operation, options, instant, schema, index, updated, provenance })
     }
 }
 
@@ -140,6 +142,7 @@ pub(super) struct OpenWrite {
     pub(super) schema: WriteSchema,
     pub(super) index: Arc<dyn Index>,
     pub(super) updated: Vec<String>,
+    pub(super) provenance: Provenance,
 }
 
 impl OpenWrite {

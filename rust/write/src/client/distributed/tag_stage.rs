@@ -19,8 +19,8 @@ use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{SlotTags, wanted_chunk};
 use crate::index::{
-    IndexedRows, Tagged, check_updates, refuse_located_inserts, rows_to_merge, tag_by_buckets, tag_by_record_index,
-    tag_by_stored_keys,
+    IndexedRows, Provenance, Tagged, check_updates, refuse_located_inserts, rows_to_merge, tag_by_buckets,
+    tag_by_record_index, tag_by_stored_keys,
 };
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -64,16 +64,26 @@ impl TagStage {
     fn tag(&mut self, slot: u32, keys: &RowKeys) -> Result<Tagged> {
         let is_global = self.write.is_global();
         match (&self.by, self.write.index.buckets()) {
-            (TagBy::StoredKeys, _) => {
-                let input = &mut self.input;
-                let batches = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredKeys).transpose());
-                tag_by_stored_keys(keys, is_global, batches.map(|chunk| stored_keys(&chunk?)))
-            }
+            (TagBy::StoredKeys, _) => self.tag_by_stored_keys(slot, keys),
             (TagBy::Buckets(slices), Some(buckets)) => tag_by_buckets(slices.clone(), keys, buckets),
             (TagBy::Buckets(_), None) => Err(Error::internal("a bucket index without its options")),
-            (TagBy::RecordIndex, _) => tag_by_record_index(&self.write.table, keys, is_global),
+            (TagBy::RecordIndex, _) => {
+                let indexed = tag_by_record_index(&self.write.table, keys, is_global)?;
+                match self.write.provenance {
+                    Provenance::Given => Ok(indexed),
+                    Provenance::Stored => self.tag_by_stored_keys(slot, keys)?.with_places_of(&indexed),
+                }
+            }
             (TagBy::Nothing, _) => Ok(Tagged::untagged(keys.record_keys.len(), Arc::default())),
         }
+    }
+}
+
+impl TagStage {
+    fn tag_by_stored_keys(&mut self, slot: u32, keys: &RowKeys) -> Result<Tagged> {
+        let (is_global, input) = (self.write.is_global(), &mut self.input);
+        let batches = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredKeys).transpose());
+        tag_by_stored_keys(keys, is_global, batches.map(|chunk| stored_keys(&chunk?)))
     }
 }
 

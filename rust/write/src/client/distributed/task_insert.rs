@@ -13,7 +13,7 @@ use super::specs::{InsertSpec, StageSpec};
 use super::state::WriteState;
 use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
-use crate::index::choose_index;
+use crate::index::{Provenance, choose_index};
 use crate::maintenance::{execute_in_process, run_inline_services};
 use crate::rows::Preparation;
 use crate::rows::RowSource;
@@ -167,6 +167,7 @@ impl TaskInsert<'_> {
             instant: Some(transaction.instant().clone()),
             schema: schema.columns.json().to_owned(),
             updated: Vec::new(),
+            provenance: Provenance::Given,
         };
         let user_metadata = self.user_metadata.clone();
         state.to_bytes(StageSpec::Insert(InsertSpec { user_metadata }))

@@ -98,8 +98,8 @@ fn write_group(
         token: WriteToken { task, stage: 0, attempt: WriteToken::new_attempt() },
     };
     // A bucket has one file group, however large it is.
-    let layout = transaction.table().config.layout();
-    let base = BaseFileOptions::of_size(options, layout, u64::MAX)?;
+    let config = &transaction.table().config;
+    let base = BaseFileOptions::of_size(options, config.layout(), u64::MAX)?.of_table_type(config.table_type);
     let mut handle = CreateHandle::new(Arc::clone(transaction.store()), &schema.stored, target, base, false);
     for batch in rows.batches() {
         check_cancelled()?;

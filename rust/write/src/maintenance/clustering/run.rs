@@ -46,7 +46,8 @@ impl<'a> ClusteringRun<'a> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let target = ClusteringOptions::from_options(options)?.target_file_bytes;
-        let base = BaseFileOptions::of_size(options, table.config.layout(), target)?;
+        let base =
+            BaseFileOptions::of_size(options, table.config.layout(), target)?.of_table_type(table.config.table_type);
         Ok(Self { store, table, schema, instant, base, layout: RowLayout::from_options(options)? })
     }
 

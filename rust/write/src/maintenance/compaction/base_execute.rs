@@ -31,7 +31,8 @@ pub(crate) fn write_base_files(transaction: &Transaction) -> Result<WrittenFiles
         store,
         table,
         schema: &schema.stored,
-        options: &BaseFileOptions::from_hudi_options(options, table.config.layout())?,
+        options: &BaseFileOptions::from_hudi_options(options, table.config.layout())?
+            .of_table_type(table.config.table_type),
         change_block_bytes: AppendOptions::from_hudi_options(options, table.config.layout())?.max_block_bytes,
         memory: memory_of_each(table, threads),
     };

@@ -3,7 +3,7 @@
 use mortice_base::error::Result;
 use mortice_formats::avro_parquet::{Dictionaries, ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
-use mortice_merge::config::{TimelineLayout, WriteOptions};
+use mortice_merge::config::{TableType, TimelineLayout, WriteOptions};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub struct BaseFileOptions {
     pub max_file_bytes: u64,
     /// The Bloom filter of record keys, and their range; none by `hoodie.parquet.bloom.filter.enabled=false`.
     pub bloom: Option<BloomOptions>,
+    /// Whether the footer says that keys are distinct: writers of logs read it.
+    pub marks_distinct_keys: bool,
     /// How lists are stored.
     pub lists: ListStructure,
 }
@@ -42,6 +44,12 @@ impl BaseFileOptions {
     /// `InvalidArgument`, naming the option, for values that are not of its type or make no file.
     pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
         Self::of_size(options, layout, options.integer(MAX_FILE_BYTES)?)
+    }
+
+    /// The same, for files of a table of this type.
+    #[must_use]
+    pub fn of_table_type(self, table_type: TableType) -> Self {
+        Self { marks_distinct_keys: table_type == TableType::MergeOnRead, ..self }
     }
 
     /// The same, for files of another size than the option's.
@@ -68,6 +76,7 @@ impl BaseFileOptions {
             },
             max_file_bytes: with_ratio(max_file, ratio),
             bloom: options.boolean("hoodie.parquet.bloom.filter.enabled")?.then_some(bloom),
+            marks_distinct_keys: false,
             lists: match options.given_boolean("parquet.avro.write-old-list-structure")?.unwrap_or(false) {
                 true => ListStructure::TwoLevels,
                 false => ListStructure::ThreeLevels,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use arrow_array::RecordBatch;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 
+use super::distinct_keys::{DISTINCT_KEYS, DistinctKeys};
 use super::key_summary::KeySummary;
 use super::options::BaseFileOptions;
 use super::statistics::{add_nan_columns, column_ranges};
@@ -86,6 +87,7 @@ pub struct BaseFileWriter {
     columns: ParquetColumns,
     writer: ParquetWriter<FileUpload>,
     keys: Option<KeySummary>,
+    distinct: Option<DistinctKeys>,
     with_nan: BTreeSet<String>,
     max_file_bytes: u64,
     rows: u64,
@@ -132,6 +134,7 @@ impl BaseFileWriter {
             columns,
             writer,
             keys,
+            distinct: (has_meta && options.marks_distinct_keys).then(DistinctKeys::default),
             with_nan: BTreeSet::new(),
             max_file_bytes,
             rows: 0,
@@ -146,17 +149,18 @@ impl BaseFileWriter {
     pub fn write(&mut self, data: &RecordBatch, meta: MetaColumns<'_>) -> Result<usize> {
         let rows = self.meta.complete(data, meta, self.rows)?;
         let stored = self.columns.convert(&rows)?;
-        let keys = match (&self.keys, meta) {
-            (None, _) => None,
-            (_, MetaColumns::Computed { record_keys }) => Some(record_keys.clone()),
-            (Some(_), _) => Some(strings(&rows, meta_columns::RECORD_KEY)?),
+        let keys = match (self.keys.is_some() || self.distinct.is_some(), meta) {
+            (false, _) => None,
+            (true, MetaColumns::Computed { record_keys }) => Some(record_keys.clone()),
+            (true, _) => Some(strings(&rows, meta_columns::RECORD_KEY)?),
         };
         let mut start = 0;
         let at_once = BatchLimit::with_rows(ROWS).rows_of(row_bytes(&stored) / stored.num_rows().max(1));
         while start < stored.num_rows() && !self.is_full() {
             let len = at_once.min(stored.num_rows() - start);
-            if let (Some(summary), Some(keys)) = (&mut self.keys, &keys) {
-                summary.add(&keys.slice(start, len))?;
+            if let Some(keys) = keys.as_ref().map(|keys| keys.slice(start, len)) {
+                self.keys.as_mut().map_or(Ok(()), |summary| summary.add(&keys))?;
+                self.distinct.iter_mut().for_each(|distinct| distinct.add(&keys));
             }
             let part = stored.slice(start, len);
             add_nan_columns(self.schema.as_record()?, part.columns(), "", &mut self.with_nan);
@@ -219,6 +223,9 @@ impl BaseFileWriter {
         };
         for (key, value) in footer(&self.schema, key_range.as_ref(), bloom.as_ref()) {
             self.writer.add_metadata(key, value)?;
+        }
+        if let Some(rows) = self.distinct.take().and_then(DistinctKeys::finish) {
+            self.writer.add_metadata(DISTINCT_KEYS, rows)?;
         }
         let finished = self.writer.finish();
         let metadata = finished.map_err(|error| self.failure(error))?;

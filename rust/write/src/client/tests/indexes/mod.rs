@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::simulation::{Random, seeds};
 use super::stopped_services::{Row, Table, batch, options};
 use crate::client::write;
-use crate::index::{Index, Tagged, TaskLookUp, bucket_of, choose_index};
+use crate::index::{Index, Provenance, Tagged, TaskLookUp, bucket_of, choose_index, choose_index_of};
 use crate::maintenance::{ServiceRequest, run_compaction};
 use crate::rows::WriteInput;
 use model::{CITIES, KEYS, Model};
@@ -192,16 +192,23 @@ impl Run {
         let table = self.table.open(true);
         let tagged = self.index.tag(&table, &keys).unwrap_or_else(|error| panic!("{}: {error}", self.context));
         assert_eq!(tagged.locations.len(), pairs.len());
+        let resolved = WriteOptions::resolve(self.given.iter().copied()).unwrap();
+        let searching = choose_index_of(&table.config, &resolved, Provenance::Stored).unwrap();
+        let searched = searching.tag(&table, &keys).unwrap_or_else(|error| panic!("{}: {error}", self.context));
         let base_rows = base_rows(&self.table, &self.replaced);
         for (row, (key, city)) in pairs.into_iter().enumerate() {
             let current = current_groups(&found, (key, city), self.index.is_global());
             let context = format!("key {key:?} of {city:?}, {current:?}: {}", self.context);
             let tagged_groups = tagged_places(&tagged, row);
+            let in_all = groups_of(&tagged_places(&searched, row));
+            assert!(in_all.is_superset(&groups_of(&tagged_groups)), "{in_all:?}, {tagged_groups:?}: {context}");
             match self.index.task_look_up(&table).unwrap() {
                 TaskLookUp::StoredKeys => {
                     self.check_places(&tagged_groups, &current, (key, city), &base_rows, &context);
                 }
-                TaskLookUp::RecordIndex => assert_eq!(groups_of(&tagged_groups), current, "{context}"),
+                TaskLookUp::RecordIndex | TaskLookUp::RecordIndexAndStoredKeys => {
+                    assert_eq!(groups_of(&tagged_groups), current, "{context}")
+                }
                 TaskLookUp::Buckets => self.check_bucket(&tagged_groups, &current, (key, city), &context),
             }
         }

@@ -104,7 +104,9 @@ fn tasks_find_keys_where_one_process_finds_them() {
         let expected = run.index.tag(&open, &keys).unwrap();
         let is_global = run.index.is_global();
         let found = match run.index.task_look_up(&open).unwrap() {
-            TaskLookUp::RecordIndex => tag_by_record_index(&open, &keys, is_global).unwrap(),
+            TaskLookUp::RecordIndex | TaskLookUp::RecordIndexAndStoredKeys => {
+                tag_by_record_index(&open, &keys, is_global).unwrap()
+            }
             TaskLookUp::Buckets => {
                 let slices = run.index.view(&open, None).unwrap().slices.clone();
                 tag_by_buckets(slices, &keys, run.index.buckets().unwrap()).unwrap()

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::super::stopped_services::{FIRST, Table};
+use super::super::stopped_services::{FIRST, Table, batch};
 use super::{WITH_RECORD_INDEX, index};
-use crate::index::{Index, TaskLookUp, choose_index};
+use crate::index::{Index, Provenance, TaskLookUp, choose_index, choose_index_of};
 use mortice_base::error::ErrorKind;
 use mortice_merge::config::{TableType, WriteOptions};
 use mortice_merge::keys::RowKeys;
+use mortice_table::timeline::WriteOperation;
 
 const NAMES: [&str; 7] =
     ["SIMPLE", "GLOBAL_SIMPLE", "BLOOM", "GLOBAL_BLOOM", "BUCKET", "RECORD_INDEX", "RECORD_LEVEL_INDEX"];
@@ -61,6 +62,32 @@ fn tasks_ask_the_record_index_where_there_is_one_and_read_keys_otherwise() {
                 let may_be_stale = table_type == TableType::MergeOnRead && !is_record_index;
                 assert_eq!(index.may_be_stale(&open).unwrap(), may_be_stale, "{context}");
             }
+        }
+    }
+}
+
+/// It has one file group of a key: that of the row that was inserted last.
+#[test]
+fn rows_that_the_record_index_has_forgotten_are_found_for_changes_of_stored_rows() {
+    for table_type in [TableType::CopyOnWrite, TableType::MergeOnRead] {
+        let table = Table::of_type(9, table_type);
+        let given = [index("RECORD_INDEX"), WITH_RECORD_INDEX, ("hoodie.parquet.small.file.limit", "0")];
+        table.upsert(&FIRST, &given);
+        table.write(WriteOperation::Insert, batch(&FIRST), &given);
+        let (open, options) = (table.open(true), WriteOptions::resolve(given).unwrap());
+        let of = |provenance| choose_index_of(&open.config, &options, provenance).unwrap();
+        let (known, all) = (of(Provenance::Given), of(Provenance::Stored));
+        assert_eq!(all.task_look_up(&open).unwrap(), TaskLookUp::RecordIndexAndStoredKeys);
+        assert_eq!(all.may_be_stale(&open).unwrap(), table_type == TableType::MergeOnRead);
+        assert!(!known.may_be_stale(&open).unwrap() && !all.may_be_stale_alone(&open).unwrap());
+        let [known, all] = [known, all].map(|index| index.tag(&open, &keys()).unwrap());
+        assert!(known.further.is_empty());
+        for (row, further) in (0_u32..).zip(0..FIRST.len()) {
+            let places: Vec<u32> = all.further.iter().filter(|one| one.row == row).map(|one| one.group).collect();
+            let [place] = places[..] else { panic!("{table_type:?}: row {row} is in {places:?}") };
+            let groups = [all.location(further), all.group(place).ok()].map(|group| group.unwrap().file_id.clone());
+            assert_ne!(groups[0], groups[1]);
+            assert!(groups.contains(&known.location(further).unwrap().file_id));
         }
     }
 }
