@@ -25,6 +25,7 @@ from support.tables.repeated_keys import (
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 DDL = "id string, city string, note string, ts bigint"
 # So few rows would be written by the driver.
+RECORD_INDEX = {"hoodie.metadata.enable": "true", "hoodie.metadata.record.index.enable": "true"}
 TASKS = {"mortice.write.driver.bytes": "0"}
 STATES = [
     State(one_file, COW),
@@ -32,6 +33,8 @@ STATES = [
     State(file_groups, MOR),
     pytest.param(State(partitions, COW, index="GLOBAL_SIMPLE"), marks=pytest.mark.newest),
     pytest.param(State(one_file, MOR, index="BUCKET"), marks=pytest.mark.newest),
+    State(file_groups, MOR, index="RECORD_INDEX", more=RECORD_INDEX),
+    pytest.param(State(partitions, COW, index="RECORD_INDEX", more=RECORD_INDEX), marks=pytest.mark.newest),
 ]
 
 
@@ -56,10 +59,15 @@ def frame(spark, *rows):
 
 
 def run(spark, state, text):
-    """Runs a statement, whose index is the default one."""
-    if state.index != "SIMPLE":
-        pytest.skip("statements by path have no options")
-    return [tuple(row) for row in mortice.spark.sql(spark, text).collect()]
+    """Runs a statement, with the index of the session."""
+    settings = {name: value for name, value in state.options.items() if "index" in name and "metadata" not in name}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        return [tuple(row) for row in mortice.spark.sql(spark, text).collect()]
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
 
 
 def by_statement(spark, state, uri):
@@ -99,8 +107,8 @@ def test_a_delete_reaches_all_rows_of_a_key(spark, state, delete):
 
 def test_an_upsert_changes_all_rows_of_a_key(spark, state):
     state, table = state
-    if state.index == "BUCKET":
-        pytest.skip("a bucket index knows no rows, and a log changes the first one, as in Hudi")
+    if state.index == "RECORD_INDEX":
+        pytest.skip("rows of the user name what the index knows")
     new = ("k", "x", "new", 30)
     mortice.spark.write(frame(spark, new), table.uri, "upsert", options=state.options | TASKS)
     assert rows_of(table, "k") == ([new] if state.is_apart else [new, new])
@@ -110,6 +118,8 @@ def test_an_upsert_changes_all_rows_of_a_key(spark, state):
 def test_an_update_that_would_copy_a_row_is_refused(spark, state, condition):
     state, table = state
     before = rows_of(table)
+    if state.index == "RECORD_INDEX" and state.is_apart and "note" in condition:
+        pytest.skip("the index has forgotten the row of the other partition")
     with pytest.raises(InvalidArgumentError, match='several rows of the key "k"'):
         run(spark, state, f"UPDATE mortice.`{table.uri}` SET note = concat(note, '!') WHERE {condition}")
     assert rows_of(table) == before
@@ -117,8 +127,6 @@ def test_an_update_that_would_copy_a_row_is_refused(spark, state, condition):
 
 def test_an_erasure_leaves_no_row(spark, state):
     state, table = state
-    if state.is_global:
-        pytest.skip("an erasure finds rows by their own partitions")
     done = mortice.spark.erase(spark, table.uri, [("id", "=", "k")], state.options | TASKS)
     assert done.rows == 2
     assert rows_of(table, "k") == []

@@ -309,7 +309,7 @@ def _truncate(spark: SparkSession, cursor: Cursor) -> Commit | None:
     if not cursor.words("PARTITION"):
         cursor.expect_end()
         rows = spark.createDataFrame([], TargetTable(spark, table, "truncated").schema)
-        return write(rows, table.path, "insert_overwrite_table", options=table.write_options())
+        return write(rows, table.path, "insert_overwrite_table", options=table.change_options(spark))
     values = valued_partition(cursor)
     cursor.expect_end()
     target = TargetTable(spark, table, "truncated")

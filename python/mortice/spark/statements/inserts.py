@@ -67,7 +67,7 @@ def insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None
         raise cursor.error("IF NOT EXISTS is not supported here")
     static = _static_values(spark, cursor, target, values)
     rows = _selected(spark, cursor, target, values, static, before)
-    policy = InsertPolicy(spark, table.write_options())
+    policy = InsertPolicy(spark, table.change_options(spark))
     if not overwrites:
         return _inserted(rows, target, policy, table.path)
     return _overwritten(rows, target, policy, table.path, values)

@@ -43,7 +43,7 @@ class TargetTable:
     """
 
     def __init__(self, spark: SparkSession, table: SqlTable, alias: str) -> None:
-        self.spark, self.alias, self.options = spark, alias, table.write_options()
+        self.spark, self.alias, self.options = spark, alias, table.change_options(spark)
         self._catalog = asked_for(self.options)
         self.target = WriteTarget.from_options(table.path, without_sync(self.options))
         self.storage = self.target.storage_options(spark)

@@ -11,6 +11,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.private import session_key
 from mortice.spark.settings.catalog_table import managed_name, stored_options
 from mortice.spark.settings.option_names import Decision, decision, is_of_storage
+from mortice.spark.settings.session_options import session_index
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.tokens import quoted
 from mortice.table import Table
@@ -57,6 +58,10 @@ class SqlTable:
             if is_of_storage(name)
             or (name.lower().startswith("hoodie.") and decision(name.lower()) not in (Decision.TAKEN, Decision.REFUSED))
         }
+
+    def change_options(self, spark: SparkSession) -> dict[str, Any]:
+        """Returns the options of statements that change rows: those of writes, with the index that the session sets."""
+        return {**self.write_options(), **session_index(spark)}
 
     def opened(self, spark: SparkSession) -> Table:
         """Returns the table, with the session's settings of the storage."""
