@@ -5,7 +5,6 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.writing.driver_insert import insert_in_driver
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 INTO = "hoodie.spark.sql.insert.into.operation"
@@ -84,9 +83,30 @@ def test_policies_that_refuse_leave_the_rows(spark, table, settings, message):
     assert rows(table) == ["1 a", "2 b"]
 
 
-def test_an_insert_that_the_driver_cannot_hold_is_refused(spark, table):
-    with pytest.raises(mortice.UnsupportedError, match="the driver writes 10 at most"):
-        insert_in_driver(spark.range(100), table, 10, {POLICY: "drop"})
+@pytest.mark.parametrize("index", ["SIMPLE", "GLOBAL_BLOOM", "BUCKET", "RECORD_INDEX"])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", pytest.param("MERGE_ON_READ", marks=pytest.mark.newest)])
+def test_tasks_look_for_keys(spark, tmp_path, kind, index):
+    """Also of rows that the driver cannot hold, and where a log has deleted a key."""
+    options = {"hoodie.index.type": index, "hoodie.bucket.index.num.buckets": "2"}
+    if index == "RECORD_INDEX":
+        options |= {"hoodie.metadata.record.index.enable": "true"}
+    made = mortice.create_table(
+        tmp_path / "t", pa.schema({"id": pa.int64(), "name": pa.string(), "ts": pa.int64(), "p": pa.string()}),
+        record_key="id", partition_by="p", ordering="ts", table_type=kind,
+    )  # fmt: skip
+    stored = [{"id": one, "name": "a", "ts": 1, "p": "xy"[one % 2]} for one in range(100)]
+    made.upsert(pa.Table.from_pylist(stored), options)
+    made.delete_where("id = 7", options)
+    given = spark.range(0, 200, numPartitions=4).selectExpr("id", "'b' name", "2L ts", "if(id % 2 = 0, 'x', 'y') p")
+    by_tasks = {**options, "mortice.write.driver.bytes": "0"}
+    with pytest.raises(mortice.InvalidArgumentError, match="keys that are in the table"):
+        mortice.spark.write(given, made.uri, "insert", options={**by_tasks, POLICY: "fail"})
+    with pytest.warns(UserWarning, match="the upsert is an insert"):
+        commit = mortice.spark.write(given, made.uri, "upsert", options={**by_tasks, POLICY: "drop"})
+    # A row in a log of a file group that has its key no more, or of its bucket, counts as an update.
+    assert commit.inserts + commit.updates == 101
+    expected = [f"{one} {'a' if one < 100 and one != 7 else 'b'}" for one in range(200)]
+    assert rows(made) == sorted(expected)
 
 
 def test_insert_overwrite_follows_them(spark, table):

@@ -65,13 +65,12 @@ class InsertPolicy:
                 f"INSERT INTO with {name}={operation}, which would be another statement; "
                 f"it can be {', '.join(_INSERTS)}"
             )
-        policy = self._given(_POLICY)
-        options = self._combined()
-        return operation, options if policy is None else {**options, _POLICY: policy}
-
-    def looks_for_keys(self, operation: str) -> bool:
-        """Returns whether INSERT INTO treats rows in a special way whose keys are in the table."""
-        return operation != "bulk_insert" and (self._given(_POLICY) or "none").lower() in ("drop", "fail")
+        policy, options = self._given(_POLICY), self._combined()
+        if policy is None:
+            return operation, options
+        # An upsert with such a policy is an insert, of which a write warns.
+        is_insert = operation == "upsert" and policy.lower() in ("drop", "fail")
+        return "insert" if is_insert else operation, {**options, _POLICY: policy}
 
     def overwrite(self) -> dict[str, Any]:
         """Returns the options of INSERT OVERWRITE."""

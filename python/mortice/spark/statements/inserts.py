@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mortice.catalogs.options import without_sync
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.clauses import partition_clause
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.expressions import Expression
@@ -17,7 +15,6 @@ from mortice.spark.statements.partitions import partition_names, whole_partition
 from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import named_table
-from mortice.spark.writing.driver_insert import insert_in_driver
 from mortice.spark.writing.write import write
 
 if TYPE_CHECKING:
@@ -69,16 +66,13 @@ def insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None
     rows = _selected(spark, cursor, target, values, static, before)
     policy = InsertPolicy(spark, table.change_options(spark))
     if not overwrites:
-        return _inserted(rows, target, policy, table.path)
+        return _inserted(rows, policy, table.path)
     return _overwritten(rows, target, policy, table.path, values)
 
 
-def _inserted(rows: DataFrame, target: TargetTable, policy: InsertPolicy, path: str) -> Commit | None:
+def _inserted(rows: DataFrame, policy: InsertPolicy, path: str) -> Commit | None:
     operation, options = policy.into()
-    if not policy.looks_for_keys(operation):
-        return write(rows, path, operation, options=options)
-    of_write = WriteTarget.from_options(path, without_sync(options))
-    return target.registered(insert_in_driver(rows, target.opened, of_write.driver_bytes, of_write.options))
+    return write(rows, path, operation, options=options)
 
 
 def _overwritten(

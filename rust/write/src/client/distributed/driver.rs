@@ -53,6 +53,8 @@ pub(super) const KEY_FILE_BYTES: u64 = 512 << 20;
 pub struct DistributedWrite {
     target: Arc<WritableTable>,
     operation: WriteOperation,
+    policy: DuplicatePolicy,
+    warnings: Vec<String>,
     user_metadata: BTreeMap<String, String>,
     /// Tasks that run at once, as far as it is known.
     parallelism: u32,
@@ -119,12 +121,17 @@ impl DistributedWrite {
         let target = open_for_write(location, options, operation)?;
         let (table, options) = (target.latest(), target.options());
         check_options(operation, options)?;
+        let (operation, changed) = effective_operation(operation, options)?;
+        let policy = DuplicatePolicy::of_write(operation, options)?;
+        let warnings = target.warnings().iter().cloned().chain(changed).collect();
         let index = choose_index(&table.config, options)?;
         check_outputs(columns, operation, index.as_ref())?;
         let schema = schema_of(&table, operation, columns, options)?;
         let write = Self {
             target: Arc::new(target),
             operation,
+            policy,
+            warnings,
             user_metadata,
             parallelism: parallelism.max(1),
             driver_bytes: 0,
@@ -186,10 +193,10 @@ impl DistributedWrite {
         Arc::clone(&self.schema.types)
     }
 
-    /// Sentences on options that have no effect.
+    /// Sentences on options that have no effect, or another one than their names say.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
-        self.target.warnings()
+        &self.warnings
     }
 
     /// The operation.
@@ -301,7 +308,7 @@ impl DistributedWrite {
             Some(runner) => execute_by_tasks(plan, runner),
             None => execute_in_process(plan),
         })?;
-        let warnings = self.target.warnings().iter().cloned().chain(failed).collect();
+        let warnings = self.warnings.iter().cloned().chain(failed).collect();
         let schema_changes = self.schema.changes.clone();
         Ok(WriteResult { warnings, schema_changes, ..WriteResult::new(committed) })
     }
@@ -347,7 +354,9 @@ impl DistributedWrite {
     fn writes_new_rows(&self) -> bool {
         match self.operation {
             WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => true,
-            WriteOperation::Insert | WriteOperation::BulkInsert => !self.index.tags_inserts(),
+            WriteOperation::Insert | WriteOperation::BulkInsert => {
+                self.policy == DuplicatePolicy::Keep && !self.index.tags_inserts()
+            }
             _ => false,
         }
     }
@@ -677,12 +686,6 @@ fn check_operation(operation: WriteOperation) -> Result<()> {
 pub(super) fn check_options(operation: WriteOperation, options: &WriteOptions) -> Result<()> {
     let refused = [
         (ignores_failed(options)?, "leaving rows out (hoodie.write.ignore.failed)"),
-        (
-            effective_operation(operation, options)?.0 != operation
-                || DuplicatePolicy::of_write(operation, options)? != DuplicatePolicy::Keep,
-            "a policy for keys that are in the table (hoodie.datasource.insert.dup.policy, \
-             hoodie.datasource.write.insert.drop.duplicates)",
-        ),
         (
             operation == WriteOperation::BulkInsert && SortMode::from_options(options)? != SortMode::None,
             "a sort mode of bulk_insert other than NONE (hoodie.bulkinsert.sort.mode); sort the data frame",

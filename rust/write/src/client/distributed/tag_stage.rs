@@ -18,10 +18,13 @@ use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use super::state::OpenWrite;
 use super::tags::{SlotTags, wanted_chunk};
+use crate::client::write::without_duplicates;
 use crate::index::{
     IndexedRows, Provenance, Tagged, check_updates, refuse_located_inserts, rows_to_merge, tag_by_buckets,
     tag_by_record_index, tag_by_stored_keys,
 };
+use crate::row_set::WriteRows;
+use crate::rows::DuplicatePolicy;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::keys::RowKeys;
@@ -48,6 +51,7 @@ impl TagStage {
         let rows = sent.map_or_else(|| sent_rows::no_rows(&self.write.row_types()), |sent| sent.rows);
         let rows = self.write.preparation().combined_if_wanted(rows)?;
         let tagged = self.tag(slot, &rows.keys)?;
+        let (rows, tagged) = self.without_duplicates(rows, tagged)?;
         let rows = IndexedRows { rows, tagged };
         match &self.moves {
             Some(slots) => {
@@ -80,6 +84,19 @@ impl TagStage {
 }
 
 impl TagStage {
+    /// The rows of an insert without those whose keys are in the table, if these are not to be written.
+    fn without_duplicates(&self, rows: WriteRows, tagged: Tagged) -> Result<(WriteRows, Tagged)> {
+        let OpenWrite { table, operation, options, index, .. } = &self.write;
+        let policy = DuplicatePolicy::of_write(*operation, options)?;
+        if policy == DuplicatePolicy::Keep {
+            return Ok((rows, tagged));
+        }
+        // Slices that the driver has sent are without files.
+        let partitions = tagged.groups.iter().map(|group| group.partition.clone()).collect();
+        let tagged = Tagged { view: Arc::new(table.write_view(Some(&partitions))?), ..tagged };
+        without_duplicates(table, index.as_ref(), policy, rows, tagged)
+    }
+
     fn tag_by_stored_keys(&mut self, slot: u32, keys: &RowKeys) -> Result<Tagged> {
         let (is_global, input) = (self.write.is_global(), &mut self.input);
         let batches = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredKeys).transpose());

@@ -15,6 +15,7 @@ use crate::client::replaced_groups::replaced_by_write;
 use crate::client::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
 use crate::index::{Provenance, choose_index};
 use crate::maintenance::{execute_in_process, run_inline_services};
+use crate::rows::DuplicatePolicy;
 use crate::rows::Preparation;
 use crate::rows::RowSource;
 use crate::transaction::{CommitExtra, Transaction, WriteResult};
@@ -135,6 +136,11 @@ impl TaskInsert<'_> {
     /// Refuses what can be seen without an instant.
     fn check(&self, table: &OpenTable) -> Result<()> {
         check_options(self.operation, self.options)?;
+        if DuplicatePolicy::of_write(self.operation, self.options)? != DuplicatePolicy::Keep {
+            return Err(Error::unsupported(
+                "inserts by tasks that look for no keys, with a policy for keys that are in the table (hoodie.datasource.insert.dup.policy, hoodie.datasource.write.insert.drop.duplicates); use mortice.spark.write",
+            ));
+        }
         let index = choose_index(&table.config, self.options)?;
         if index.buckets().is_some() {
             return Err(Error::unsupported(
