@@ -109,6 +109,36 @@ def test_names_of_a_with_clause_are_known_in_every_statement(spark, trips, text,
     assert not [view for view in spark.catalog.listTables() if view.name.startswith("_mortice_")]
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["{t}", "(SELECT * FROM {t})", "v", pytest.param("scoped", marks=pytest.mark.spark4)],
+)
+def test_several_inserts_see_the_rows_before_the_first(spark, trips, tmp_path, source):
+    path, other = trips.split("`")[1], mortice.create_table(tmp_path / "o", "id int, name string", record_key="id")
+    mortice.spark.sql(spark, f"CREATE TEMPORARY VIEW v USING mortice OPTIONS (path '{path}')")
+    if source == "scoped":
+        mortice.spark.sql(spark, f"CREATE TABLE scoped USING mortice LOCATION '{path}'")
+    try:
+        done = mortice.spark.sql(
+            spark,
+            f"""WITH few AS (SELECT 2 AS most) FROM {source.replace("{t}", trips)} x, few
+            INSERT INTO {trips} (id, name, ts) SELECT x.id + 10, x.name, 1 WHERE x.id <= few.most
+            INSERT INTO mortice.`{other.uri}` SELECT id, concat(name, :mark)
+            INSERT OVERWRITE mortice.`{other.uri}` SELECT id + 100, name WHERE id > most AND name IS NOT NULL""",
+            mark="!",
+        ).collect()
+    finally:
+        spark.catalog.dropTempView("v")
+        if source == "scoped":
+            mortice.spark.sql(spark, "DROP TABLE scoped")
+    assert [row["num_affected_rows"] for row in done] == [2, 4, 1]
+    assert names(trips) == {1: "a", 2: "b", 3: "c", 4: None, 11: "a", 12: "b"}
+    other.refresh()
+    assert other.to_arrow(["id", "name"]).to_pylist() == [{"id": 103, "name": "c"}]
+    before = other.to_arrow(["name"], as_of=done[1]["instant"])
+    assert set(before["name"].to_pylist()) == {"a!", "b!", "c!", None}
+
+
 def test_binary_and_raw_literals_of_a_source(spark, trips):
     source = "SELECT 1 AS id, X'' AS e, X'0A' AS x, 1e3D AS d, 5BD AS b, r'(\\' AS r /* /* ( */ */"
     run(
@@ -155,7 +185,11 @@ def test_columns_are_qualified_by_the_database(spark, trips):
         ("WITH s AS (\nSELECT nope) DELETE FROM {t} WHERE id IN (SELECT id FROM s)", r"`nope`.*line 2, column 8"),
         ("SELECT nope FROM {t}", r"`nope`.*line 1, column 8"),
         ("UPDATE {t} SET name.a = 5", "fields of structs are not assigned"),
-        ("FROM {t} INSERT INTO {t} SELECT *\nINSERT INTO {t} SELECT *", r"several INSERT.*line 2, column 1"),
+        ("FROM {t} INSERT INTO {t} SELECT *\nINSERT INTO parquet.`/x` SELECT *", r"several INSERT.*line 2, column 13"),
+        (
+            "FROM {t} INSERT INTO {t} SELECT 5, name, 1, 1\nINSERT INTO {t} SELECT id,\n nope, 1, 1",
+            r"`nope`.*line 3, column 2",
+        ),
         ("ALTER TABLE {t} DROP PARTITION (id)", "each column needs a value"),
         ("TRUNCATE TABLE {t} PARTITION (id = 1)", "not a partition column"),
     ],

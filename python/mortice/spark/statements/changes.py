@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
+from mortice.spark.execution.task_errors import typed_errors
+from mortice.spark.merge_frame import persisted
 from mortice.spark.statements.clauses import valued_partition
 from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.expressions import matching_bracket
-from mortice.spark.statements.inserts import insert, listed_names
+from mortice.spark.statements.expressions import Expression, matching_bracket
+from mortice.spark.statements.inserts import listed_names, planned_insert
 from mortice.spark.statements.partitions import whole_partitions
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.relations import with_clause
@@ -34,45 +38,72 @@ def change(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame | Non
         cursor: The statement.
         views: Views of the tables that it reads.
     """
-    before, clause = None, with_clause(cursor)
+    before, inserts, clause = 0, [], with_clause(cursor)
     if clause is not None:
         cursor.at = clause.end
     if cursor.words("FROM"):
-        before = _before_insert(cursor)
+        before, inserts = cursor.at, _inserts(cursor)
+        cursor.at = inserts[0] if inserts else len(cursor.tokens)
     statements = {"MERGE": _merge, "UPDATE": _update, "DELETE": _delete, "TRUNCATE": _truncate}
     word = cursor.token.word if cursor.token is not None else ""
     if word not in statements and word != "INSERT":
         return None
     begin = cursor.at
-    target = _target(spark, cursor.restarted_at(_written_to(cursor)))
+    places = [_written_to(cursor.restarted_at(at)) for at in inserts or [begin]]
+    targets = [_target(spark, cursor.restarted_at(place)) for place in places]
     cursor.at = 0
-    views.put_in_place(cursor, _written_to(cursor.restarted_at(begin)))
-    if target is None:
+    views.put_in_place(cursor, places)
+    if not any(targets):
         return run_by_spark(spark, cursor.sql(), views.titles)
+    if not all(targets):
+        cursor.at = places[targets.index(None)]
+        raise cursor.error("of the tables of several INSERT all are to be of mortice, or none, and this one is not")
     if clause is not None:
         cursor.at = clause.end
         views.add_with(cursor, clause)
     cursor.at = begin
+    if inserts:
+        return _summary(spark, *_run_inserts(spark, cursor, cursor.sql(before, begin), inserts))
     if word == "INSERT":
-        return _summary(spark, insert(spark, cursor, None if before is None else cursor.sql(*before)))
+        return _summary(spark, *_run_inserts(spark, cursor, None, [begin]))
     return _summary(spark, statements[word](spark, cursor))
 
 
-def _before_insert(cursor: Cursor) -> tuple[int, int]:
-    """Consumes `FROM a, b` before INSERT; returns its tokens, or moves to the end if there is no INSERT."""
-    begin, tokens = cursor.at, cursor.tokens
-    inserts, at = [], begin
+def _run_inserts(
+    spark: SparkSession, cursor: Cursor, before: Expression | None, inserts: Sequence[int]
+) -> list[Commit | None]:
+    """Runs INSERT clauses, one after the other. The rows of all are those of the tables as they are before the first.
+
+    Args:
+        spark: The session.
+        cursor: The statement.
+        before: `FROM a, b` of a statement that has it before INSERT.
+        inserts: The tokens at which the clauses begin.
+    """
+    ends = [*inserts[1:], len(cursor.tokens)]
+    parts = [cursor.part(begin, end) for begin, end in zip(inserts, ends, strict=True)]
+    planned = [planned_insert(spark, part, before) for part in parts]
+    if len(planned) == 1:
+        return [planned[0].write(planned[0].rows)]
+    with ExitStack() as kept:
+        rows = [kept.enter_context(persisted(one.rows)) for one in planned]
+        with typed_errors():
+            for frame in rows:
+                frame.count()
+        return [one.write(frame) for one, frame in zip(planned, rows, strict=True)]
+
+
+def _inserts(cursor: Cursor) -> list[int]:
+    """Returns the tokens at which INSERT begins behind `FROM a, b`."""
+    tokens = cursor.tokens
+    inserts, at = [], cursor.at
     while at < len(tokens):
         if tokens[at].text == "(" and tokens[at].kind == "OPERATOR":
             at = matching_bracket(tokens, at)
         elif tokens[at].word == "INSERT" and at + 1 < len(tokens) and tokens[at + 1].word in ("INTO", "OVERWRITE"):
             inserts.append(at)
         at += 1
-    if len(inserts) > 1:
-        cursor.at = inserts[1]
-        raise cursor.error("several INSERT in one statement are not supported; write one statement for each")
-    cursor.at = inserts[0] if inserts else len(tokens)
-    return begin, cursor.at
+    return inserts
 
 
 def _written_to(cursor: Cursor) -> int:
@@ -87,18 +118,19 @@ def _written_to(cursor: Cursor) -> int:
     return at
 
 
-def _summary(spark: SparkSession, commit: Commit | None) -> DataFrame:
-    """Returns what a commit did, as Spark shows it: one row, the first column the number of rows.
+def _summary(spark: SparkSession, *commits: Commit | None) -> DataFrame:
+    """Returns what commits did, as Spark shows it: a row for each, the first column the number of rows.
 
     Args:
         spark: The session.
-        commit: The commit; None if there was nothing to do.
+        commits: The commits; None if there was nothing to do.
     """
-    counts = (0, 0, 0) if commit is None else (commit.updates, commit.deletes, commit.inserts)
+    rows = []
+    for commit in commits:
+        counts = (0, 0, 0) if commit is None else (commit.updates, commit.deletes, commit.inserts)
+        rows.append((sum(counts), *counts, None if commit is None else commit.instant))
     names = "num_affected_rows bigint, num_updated_rows bigint, num_deleted_rows bigint, num_inserted_rows bigint"
-    return spark.createDataFrame(
-        [(sum(counts), *counts, None if commit is None else commit.instant)], f"{names}, instant string"
-    )
+    return spark.createDataFrame(rows, f"{names}, instant string")
 
 
 def _target(spark: SparkSession, cursor: Cursor) -> tuple[SqlTable, list[str]] | None:

@@ -79,6 +79,17 @@ class Cursor:
         other.at = at
         return other
 
+    def part(self, begin: int, end: int) -> Cursor:
+        """Returns a cursor for a part of the same statement, which ends with it.
+
+        Args:
+            begin: The first token.
+            end: The token behind the part.
+        """
+        other = self.restarted_at(begin)
+        other.tokens, other.text = self.tokens[:end], self.text[: self.tokens[end - 1].end]
+        return other
+
     @property
     def token(self) -> Token | None:
         """The next token; None at the end."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mortice.commit import Commit
@@ -20,7 +21,7 @@ from mortice.spark.writing.write import write
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["insert", "listed_names"]
+__all__ = ["Insert", "listed_names", "planned_insert"]
 
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
@@ -37,8 +38,18 @@ def listed_names(cursor: Cursor, changes: TargetTable) -> list[str]:
     return names
 
 
-def insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None) -> Commit | None:
-    """Runs INSERT, of a table of mortice.
+@dataclass(frozen=True)
+class Insert:
+    """An INSERT of a table of mortice that has not run yet."""
+
+    rows: DataFrame
+    """The rows, in the types of the table."""
+    write: Callable[[DataFrame], Commit | None]
+    """Writes them."""
+
+
+def planned_insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None) -> Insert:
+    """Returns what INSERT writes.
 
     Args:
         spark: The session.
@@ -65,9 +76,10 @@ def insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None
     static = _static_values(spark, cursor, target, values)
     rows = _selected(spark, cursor, target, values, static, before)
     policy = InsertPolicy(spark, table.change_options(spark))
+    path = table.path
     if not overwrites:
-        return _inserted(rows, policy, table.path)
-    return _overwritten(rows, target, policy, table.path, values)
+        return Insert(rows, lambda rows: _inserted(rows, policy, path))
+    return Insert(rows, lambda rows: _overwritten(rows, target, policy, path, values))
 
 
 def _inserted(rows: DataFrame, policy: InsertPolicy, path: str) -> Commit | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
@@ -60,24 +60,24 @@ class Views:
         self._newest: dict[str, tuple[SqlTable, DataFrame]] = {}
         self._frames: dict[tuple[Any, ...], DataFrame] = {}
 
-    def put_in_place(self, cursor: Cursor, skipped: int | None = None) -> None:
+    def put_in_place(self, cursor: Cursor, skipped: Collection[int] = ()) -> None:
         """Replaces names in a statement by views, from the next token on.
 
         Args:
             cursor: The statement.
-            skipped: The token at which the name of a table begins that is written to.
+            skipped: The tokens at which the names of tables begin that are written to.
         """
         self.renew(cursor, skipped)
         shows_meta = any(one.is_name and one.text.lower().startswith(_META) for one in cursor.tokens)
         for relation in relations_of(cursor):
-            if relation.begin != skipped and not relation.is_known:
+            if relation.begin not in skipped and not relation.is_known:
                 self._put(cursor, relation, shows_meta)
 
-    def renew(self, cursor: Cursor, skipped: int | None = None) -> None:
+    def renew(self, cursor: Cursor, skipped: Collection[int] = ()) -> None:
         """Makes the views that a statement names again, of the newest states of their tables."""
         found: tuple[set[str], set[str]] = (set(), set())
         for at, one in enumerate(cursor.tokens):
-            if one.is_name and at != skipped:
+            if one.is_name and at not in skipped:
                 found[at > 0 and cursor.tokens[at - 1].text == "."].add(one.text.lower())
         for name in views_named(self.spark, *found):
             table = named_table(self.spark, [name])
