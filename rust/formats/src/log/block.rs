@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::header::Header;
+use super::header_form;
 use super::layout::{BlockType, HeaderKey};
 use mortice_base::error::Error;
 
@@ -87,7 +88,7 @@ impl Block {
     }
 
     /// Returns an error if a table read cannot skip the block without the risk of missing rows: damage that Hudi does
-    /// not skip, or an unknown type or header key. Returns `None` for valid blocks, and for corrupt ones that Hudi
+    /// not skip, an unknown type or header key, or a header that no writer writes. Returns `None` for valid blocks, and for corrupt ones that Hudi
     /// skips.
     #[must_use]
     pub fn refusal(&self) -> Option<Error> {
@@ -101,13 +102,18 @@ impl Block {
                 let message = format!("unsupported log block type {ordinal}: no Hudi release up to 1.2 writes it");
                 Error::unsupported(message).at_offset(self.offset)
             }
-            BlockKind::Sound(_) => {
-                let (map, key) = self.unknown_key()?;
-                let message = format!(
-                    "unsupported {map} key {key}: no Hudi release up to 1.2 writes it, and it may change the meaning of the block"
-                );
-                Error::unsupported(message).at_offset(self.offset)
-            }
+            BlockKind::Sound(kind) => match self.unknown_key() {
+                Some((map, key)) => {
+                    let message = format!(
+                        "unsupported {map} key {key}: no Hudi release up to 1.2 writes it, and it may change the meaning of the block"
+                    );
+                    Error::unsupported(message).at_offset(self.offset)
+                }
+                None => {
+                    let defect = header_form::defect(*kind, &self.header)?;
+                    Error::corrupt(format!("invalid {}: {defect}", kind.name())).at_offset(self.offset)
+                }
+            },
         };
         let refused = refused.in_block(self.index);
         Some(match self.header.instant_time() {

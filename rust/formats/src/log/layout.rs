@@ -107,7 +107,8 @@ impl HeaderKey {
         "BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS",
     ];
 
-    const BY_ORDINAL: [Self; 9] = [
+    /// All keys, by ordinal.
+    pub(super) const ALL: [Self; 9] = [
         Self::InstantTime,
         Self::TargetInstantTime,
         Self::Schema,
@@ -123,7 +124,12 @@ impl HeaderKey {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let index = Self::NAMES.iter().position(|known| *known == name)?;
-        Self::BY_ORDINAL.get(index).copied()
+        Self::ALL.get(index).copied()
+    }
+
+    /// Returns Hudi's name of the key.
+    pub(super) fn name(self) -> &'static str {
+        Self::name_of(self as i32).unwrap_or_default()
     }
 
     /// Returns Hudi's name of the key with that ordinal; `None` for unknown ordinals.

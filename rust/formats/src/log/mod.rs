@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `layout` | magic, ordinals and header keys of the format, shared with writers |
 //! | `header` | the header and footer maps |
+//! | `header_form` | whether the header has the form that writers give it |
 //! | `block` | one block, valid or corrupt |
 //! | `window` | bytes of a source, mapped or fetched in windows |
 //! | `forward` | framing from the front (`HoodieLogFileReader`) |
@@ -28,6 +29,7 @@ mod block_deletes;
 mod block_records;
 mod forward;
 mod header;
+mod header_form;
 mod layout;
 mod log_file;
 mod newest;

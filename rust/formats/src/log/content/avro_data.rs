@@ -6,6 +6,8 @@
 //! | record count | 4 |
 //! | records | (length 4, one Avro datum) each; no marker, no compression |
 //!
+//! Hudi reads by count. Bytes after the last record are ignored, unless they are further records.
+//!
 //! Following the lengths is a chain of cache misses, so bytes a few KiB ahead are prefetched.
 
 use std::ops::Deref;
@@ -37,7 +39,7 @@ pub const fn most_records(len: u64) -> u64 {
     len.saturating_sub(8) / 4
 }
 
-/// Finds all records. Hudi reads by count, so bytes after the last record are ignored.
+/// Finds all records.
 pub fn records(content: &[u8]) -> Result<AvroRecords> {
     let (mut frames, mut datums) = (RecordFrames::new(content)?, Vec::new());
     datums.reserve_exact(frames.left());
@@ -74,7 +76,9 @@ impl<C: Deref<Target = [u8]>> RecordFrames<C> {
         if u32::try_from(content.len()).is_err() {
             return Err(Error::corrupt("invalid content: 4 GiB or more, which no Hudi release writes").at_offset(0));
         }
-        Ok(Self { content, version, left, at: 8, fetched: 0 })
+        let frames = Self { content, version, left, at: 8, fetched: 0 };
+        frames.check_end()?;
+        Ok(frames)
     }
 
     /// Returns the number of records that are not found yet.
@@ -101,8 +105,18 @@ impl<C: Deref<Target = [u8]>> RecordFrames<C> {
             datums.push(datum);
             self.at = datum.at as usize + datum.len as usize;
             self.left -= 1;
+            self.check_end()?;
         }
         Ok(())
+    }
+
+    /// Behind the last record, fails if the other bytes are records, too: a count that has become smaller.
+    #[inline(always)]
+    fn check_end(&self) -> Result<()> {
+        if self.left > 0 || !are_records(&self.content, self.at) {
+            return Ok(());
+        }
+        Err(Error::corrupt("invalid record count: more records follow the last one").at_offset(4))
     }
 
     #[inline(always)]
@@ -115,6 +129,18 @@ impl<C: Deref<Target = [u8]>> RecordFrames<C> {
             self.fetched += Self::LINE;
         }
     }
+}
+
+/// Returns true if the content from `at` on consists of records, of which none is empty.
+fn are_records(content: &[u8], mut at: usize) -> bool {
+    let has_bytes = at < content.len();
+    while at < content.len() {
+        match datum_at(content, at) {
+            Ok(datum) if datum.len > 0 => at = datum.at as usize + datum.len as usize,
+            _ => return false,
+        }
+    }
+    has_bytes
 }
 
 /// Returns the bytes at a position (`offset << 32 | length`).
@@ -176,6 +202,19 @@ mod tests {
         let places: Vec<(u32, u32)> = found.datums.iter().map(|datum| (datum.at, datum.len)).collect();
         assert_eq!((found.version, places), (3, vec![(12, 2), (18, 0), (22, 1)]));
         assert_eq!(records(&content(&[])).unwrap().datums, []);
+    }
+
+    #[test]
+    fn a_smaller_count_is_noticed() {
+        let whole = content(&[b"ab", b"c", b"de"]);
+        for count in 0..3_u8 {
+            let mut bytes = whole.clone();
+            bytes[7] = count;
+            let error = records(&bytes).unwrap_err();
+            assert!(error.to_string().contains("more records follow"), "{count}: {error}");
+        }
+        // Padding is not a record.
+        assert!(records(&[content(&[b"ab"]), vec![0; 8]].concat()).is_ok());
     }
 
     #[test]
