@@ -39,7 +39,9 @@ pub fn damage_of_log(
     let source = storage.open_known(path, &KnownFile { len, etag: None, may_have_grown: true })?;
     let mut seen = SeenLog::new(source.path(), source.len());
     for block in ForwardScan::new(Arc::clone(&source)) {
-        seen.note(&block?);
+        let block = block?;
+        seen.note(&block);
+        seen.note_instant(&block);
     }
     Ok(seen.damage(written))
 }

@@ -32,6 +32,13 @@ impl InstantFilter {
             && !self.inflight.contains(instant)
             && (archived || self.completed.contains(instant))
     }
+
+    /// Returns true if the timeline has an instant, or begins after it.
+    #[must_use]
+    pub fn is_known(&self, instant: &RequestedTime) -> bool {
+        let archived = self.timeline_start.as_ref().is_some_and(|start| instant < start);
+        archived || self.inflight.contains(instant) || self.completed.contains(instant)
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +54,8 @@ mod tests {
         {
             assert_eq!(filter.is_committed(&instant.into()), committed, "{instant}");
         }
+        let known = |instant: &str| filter.is_known(&instant.into());
+        assert!(["1", "3", "4", "6", "8"].into_iter().all(known) && !["5", "9"].into_iter().any(known));
         let json = serde_json::to_string(&filter).unwrap();
         assert_eq!(serde_json::from_str::<super::InstantFilter>(&json).unwrap(), filter);
     }

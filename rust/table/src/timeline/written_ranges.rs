@@ -36,6 +36,7 @@ pub struct WrittenRanges {
     timeline: Timeline,
     read: Mutex<HashMap<RequestedTime, Arc<RangesOfWrite>>>,
     archived: Mutex<Option<ArchivedRanges>>,
+    schemas: Mutex<HashMap<RequestedTime, Option<String>>>,
 }
 
 impl WriteStat {
@@ -53,7 +54,7 @@ impl WrittenRanges {
     /// Nothing is read yet.
     #[must_use]
     pub fn new(timeline: Timeline) -> Self {
-        Self { timeline, read: Mutex::default(), archived: Mutex::default() }
+        Self { timeline, read: Mutex::default(), archived: Mutex::default(), schemas: Mutex::default() }
     }
 
     /// Returns what completed writes wrote to a log, given its path relative to the table. Empty if no metadata of a
@@ -97,6 +98,25 @@ impl WrittenRanges {
             self.add(write, path, &mut found)?;
         }
         Ok(found.pop())
+    }
+
+    /// Returns the Avro schema that a completed write of the active timeline recorded, without meta columns.
+    ///
+    /// # Errors
+    /// Those of the storage. Metadata that cannot be parsed is skipped, as by [`WrittenRanges::of_log`].
+    pub fn schema_of(&self, instant: &RequestedTime) -> Result<Option<String>> {
+        let known = || self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = known().get(instant) {
+            return Ok(schema.clone());
+        }
+        let Some(write) = self.timeline.writes_at(instant).find(|write| write.is_completed()) else { return Ok(None) };
+        let schema = match self.timeline.commit_metadata(write, MetadataPart::Header) {
+            Ok(metadata) => metadata.and_then(|metadata| metadata.schema().map(str::to_owned)),
+            Err(error) if is_unreadable(error.kind()) => None,
+            Err(error) => return Err(error),
+        };
+        known().insert(instant.clone(), schema.clone());
+        Ok(schema)
     }
 
     fn add(&self, write: &Instant, path: &str, found: &mut Vec<WrittenRange>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Content of a Parquet data block (`HoodieParquetDataBlock`): a complete Parquet file; empty if the block has no
 //! records. It is read like a base file.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -34,6 +35,27 @@ pub fn least_batch_rows(
     let Some(file) = open(file, content)? else { return Ok(limit.rows()) };
     let file = base_file::read_as(file, table, names).map_err(as_log_error)?;
     file.least_batch_rows(wanted, limit).map_err(as_log_error)
+}
+
+/// Compares the schema in the header of a block with the columns of its file, which has a checksum.
+///
+/// # Errors
+/// `CorruptLog` if the names of columns differ; those of reading the footer.
+pub fn check_names(file: &Arc<dyn FileSource>, content: &Range<u64>, header: &Schema) -> Result<()> {
+    let Some(fields) = open(file, content)?.and_then(|file| file.fields()) else { return Ok(()) };
+    let in_file: BTreeSet<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    let in_header: BTreeSet<&str> = header.fields().iter().map(|field| field.name.as_str()).collect();
+    match in_file.symmetric_difference(&in_header).next() {
+        None => Ok(()),
+        Some(name) => {
+            let (one, other) = if in_file.contains(name) {
+                ("file", "SCHEMA in its header")
+            } else {
+                ("SCHEMA in its header", "file")
+            };
+            Err(Error::corrupt(format!("invalid parquet block: the {one} has a column {name}, the {other} does not")))
+        }
+    }
 }
 
 /// Returns the records in batches within a limit, with the columns and types of `wanted`. `table` is the

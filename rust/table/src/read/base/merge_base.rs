@@ -17,6 +17,11 @@ pub(in crate::read) trait MergeBase: Send + Sync {
     /// numbers cannot be used.
     fn instant(&self) -> Option<&RequestedTime>;
 
+    /// Returns the number of rows of that file, if it is known.
+    fn rows_of_file(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Returns the maximum values of a column, one for each part of the rows, if all of them are known and no row is
     /// null.
     fn greatest(&self, _: &Field) -> Result<Option<ArrayRef>> {

@@ -16,26 +16,46 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 
+use super::merge_base::MergeBase;
 use crate::read::logs::log_blocks::LogBlocks;
-use mortice_base::error::Error;
+use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_formats::base_file::BaseBatches;
 use mortice_formats::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use mortice_storage::FileSource;
 
-/// Returns true if records can be merged by row number with the base file that this instant wrote.
-pub(in crate::read) fn are_known(blocks: &LogBlocks, base_instant: Option<&RequestedTime>) -> bool {
-    let Some(base_instant) = base_instant else { return false };
-    blocks.blocks.iter().all(|found| blocks.files.get(found.file).is_some_and(|file| are_of(file, found, base_instant)))
+/// Returns true if records can be merged by row number with the base file.
+pub(in crate::read) fn are_known(blocks: &LogBlocks, base: &dyn MergeBase) -> Result<bool> {
+    let Some(instant) = base.instant() else { return Ok(false) };
+    let mut ends = Vec::new();
+    for found in &blocks.blocks {
+        let file = blocks.files.get(found.file);
+        match file.and_then(|file| end_of_positions(file, found, instant)) {
+            Some(end) => ends.push(end),
+            None => return Ok(false),
+        }
+    }
+    // A position of no row is wrong: keys are available.
+    Ok(match ends.into_iter().max() {
+        Some(end) => base.rows_of_file()?.is_none_or(|rows| end <= rows),
+        None => true,
+    })
 }
 
-fn are_of(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: &RequestedTime) -> bool {
+/// Returns the number behind the last row that the records of a block update; `None` if that is not known of each record.
+fn end_of_positions(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: &RequestedTime) -> Option<u64> {
     let header = &found.block.header;
     // Positions are in ascending order, the records of an HFile block in the order of their keys.
-    found.block.kind != BlockKind::Sound(BlockType::HfileData)
-        && header.bytes(HeaderKey::BaseFileInstantTimeOfRecordPositions).is_some_and(|instant| instant == base_instant.as_str())
-        // Positions that cannot be decoded are ignored: keys are available.
-        && matches!(block_positions(file, &found.block), Ok(Some(numbers)) if !numbers.is_empty())
+    let is_of_base = found.block.kind != BlockKind::Sound(BlockType::HfileData)
+        && header
+            .bytes(HeaderKey::BaseFileInstantTimeOfRecordPositions)
+            .is_some_and(|instant| instant == base_instant.as_str());
+    if !is_of_base {
+        return None;
+    }
+    // Positions that cannot be decoded are ignored: keys are available.
+    let numbers = block_positions(file, &found.block).ok()??;
+    numbers.last().map(|last| last.saturating_add(1))
 }
 
 /// Appends row numbers to the columns of batches. `rows` are the numbers of their rows, in order.

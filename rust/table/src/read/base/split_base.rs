@@ -165,6 +165,13 @@ impl MergeBase for SplitBase {
         self.split.slice.base_file.as_ref().map(|base| &base.instant)
     }
 
+    fn rows_of_file(&self) -> Result<Option<u64>> {
+        let Some(file) = self.opened()? else { return Ok(None) };
+        let rows = file.row_count();
+        *self.next() = Some(file);
+        Ok(Some(rows))
+    }
+
     fn greatest(&self, column: &Field) -> Result<Option<ArrayRef>> {
         let Some(file) = self.opened()? else { return Ok(None) };
         let bounds = file.bounds(column);

@@ -3,13 +3,16 @@
 use std::iter::Peekable;
 use std::sync::Arc;
 
+use super::block_schemas::check_schemas;
 use super::damage::SeenLog;
 use crate::file_group::{BaseFile, LogFile};
 use crate::read::report::{CorruptRange, SharedReport};
 use crate::split::{Query, Split};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
-use mortice_formats::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
+use mortice_formats::log::{
+    BlockKind, BlockRef, ForwardScan, HeaderKey, ScanControl, ScanOrder, ScanRules, ValidBlocks,
+};
 use mortice_merge::config::{LogScan, MergeSemantics, OnCorrupt};
 use mortice_storage::{FileSource, KnownFile, PrefixSource, Storage};
 
@@ -29,7 +32,7 @@ impl LogBlocks {
 /// Frames all log files of a split. The contents of blocks are not read.
 ///
 /// # Errors
-/// Those of reading the files, of [`SeenLog::check`], and of blocks that cannot be skipped.
+/// Those of reading the files, of [`SeenLog::check`], of [`check_schemas`], and of blocks that cannot be skipped.
 pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
@@ -45,33 +48,43 @@ pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &
     }
     rules.range = split.query.range.as_ref().map(|range| &range.blocks);
     let mut files: Vec<Arc<dyn FileSource>> = Vec::new();
-    let mut valid = ValidBlocks::new(rules);
+    let (mut valid, mut seen_logs, mut undone) = (ValidBlocks::new(rules), Vec::new(), Vec::new());
     for (ordinal, log) in split.slice.log_files.iter().enumerate() {
         let frames = LogFrames::open(storage.as_ref(), log, &split.query)?;
         let source = Arc::clone(&frames.source);
         let mut seen = SeenLog::new(source.path(), source.len());
+        let name = LogFileName::parse(log.name());
         let mut control = ScanControl::GoesOn;
         files.push(Arc::clone(&source));
         for block in frames.blocks {
             let block = block?;
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
             seen.note(&block);
+            seen.note_other_instant(&block, name.as_ref(), &split.query);
+            let target = block.header.get(HeaderKey::TargetInstantTime);
+            undone.extend(target.and_then(|target| RequestedTime::parse(&target)));
             control = valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))?;
             if control == ScanControl::Ended {
                 break;
             }
         }
-        seen.check(log, &split.query, storage, report)?;
+        seen_logs.push((log, seen));
         if control == ScanControl::Ended {
             break;
         }
+    }
+    for (log, mut seen) in seen_logs {
+        seen.forget_instants(&undone);
+        seen.check(log, &split.query, storage, report)?;
     }
     let mut edited = report.edit();
     edited.files += files.len() as u64;
     edited.rolled_back += valid.rolled_back;
     edited.uncommitted += valid.uncommitted;
     drop(edited);
-    Ok(LogBlocks { files, blocks: valid.finish()? })
+    let found = LogBlocks { files, blocks: valid.finish()? };
+    check_schemas(&found, &split.query, storage, report)?;
+    Ok(found)
 }
 
 /// The frames of an open log file.

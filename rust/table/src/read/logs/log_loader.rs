@@ -21,7 +21,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::{FieldNames, meta_columns};
 use mortice_formats::log::content::avro_data::RecordFrames;
 use mortice_formats::log::content::deleted::DeletedKeys;
-use mortice_formats::log::content::{delete, hfile_data};
+use mortice_formats::log::content::{delete, hfile_data, parquet_data};
 use mortice_formats::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use mortice_merge::keys::KeyColumns;
 use mortice_merge::keys::RecordKey;
@@ -253,6 +253,7 @@ impl<'a> LogLoader<'a> {
         location: &BlockLocation,
         loading: &mut LoadState<'_>,
     ) -> Result<usize> {
+        parquet_data::check_names(file, &found.block.content, &avro::Schema::parse(schema_text(found)?)?)?;
         let writer = self.writer(found)?;
         let names = self.evolved_names(found).unwrap_or(FieldNames::identity());
         let schema = (self.table, names);

@@ -142,7 +142,7 @@ impl RecordFetcher for RowFetcher<'_> {
         for one in growing {
             batches.push(match one {
                 BatchBuilder::Decoding { program, mut decoder } => {
-                    let batch = decoder.finish()?;
+                    let batch = decoder.finish().map_err(|error| self.records.located(error, program, &order))?;
                     self.records.decoders.idle.push((program, decoder));
                     batch
                 }
@@ -188,6 +188,22 @@ impl LogRecords {
             }
             RowSource::Deletes(None) => Err(Error::internal("a row of a block that has none")),
         }
+    }
+
+    /// Adds the location of the block to an error of a batch, which may have rows of several blocks: they are decoded
+    /// again, block by block.
+    #[cold]
+    fn located(&self, error: Error, program: usize, rows: &[(RowRef, usize)]) -> Error {
+        let of_source = rows.chunk_by(|(one, _), (two, _)| one.source == two.source);
+        let first = of_source.into_iter().find_map(|rows| {
+            let (first, _) = rows.first()?;
+            let source = self.sources.get(first.source as usize)?;
+            let RowSource::Avro { content, program: of_block } = &source.rows else { return None };
+            let wanted: Vec<u32> = rows.iter().map(|(row, _)| row.at).collect();
+            let decoded = self.decoders.decoded_alone(content, *of_block, &wanted);
+            decoded.err().filter(|_| *of_block == program).map(|error| source.location.mark(error))
+        });
+        first.unwrap_or(error)
     }
 
     /// Returns true if rows are in one Avro block, so that they can be decoded together, or in one source.
@@ -246,6 +262,15 @@ impl Decoders {
         let first = decoder.len();
         decoder.decode(content, &datums)?;
         Ok((first..first + datums.len()).map(|row| (batch, row)).collect())
+    }
+
+    /// Decodes datums of a block in a batch of their own.
+    fn decoded_alone(&self, content: &Bytes, ordinal: usize, wanted: &[u32]) -> Result<RecordBatch> {
+        let program =
+            self.programs.get(ordinal).ok_or_else(|| Error::internal("a row of a block that was not read"))?;
+        let mut decoder = Decoder::new(Arc::clone(program));
+        decoder.decode(content, &avro_data::datums_at(content, wanted).collect::<Result<Vec<_>>>()?)?;
+        decoder.finish()
     }
 
     /// Returns a decoder of a program: an idle or a new one.

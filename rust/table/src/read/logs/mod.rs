@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `log_blocks` | the valid blocks of a slice |
+//! | `block_schemas` | whether blocks have the schemas of their writes |
 //! | `damage` | whether a log has lost bytes of a completed write |
 //! | `log_source` | the location of the rows of each block |
 //! | `log_records` | fetches winning rows |
@@ -10,6 +11,7 @@
 //! | `deleted_rows` | deleted keys as rows |
 //! | `unmerged` | streams log rows without merging |
 
+mod block_schemas;
 pub(in crate::read) mod damage;
 pub(in crate::read) mod deleted_rows;
 pub(in crate::read) mod log_blocks;

@@ -36,7 +36,7 @@ impl MergeColumns {
         let keeps_values = plan.is_none_or(MergePlan::keeps_values);
         let key_column = keys.key.text_column(types).filter(|_| keeps_values);
         let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::from_filter(&rows.filter, column));
-        let by_number = plan.is_some() && from.has_positions();
+        let by_number = plan.is_some() && from.has_positions()?;
         let carries_numbers = by_number && from.filters_base_rows(key_column);
         let (keys, wanted) = match by_number {
             true => (keys.by_number(&wanted), KeyFilter::All),

@@ -58,10 +58,11 @@ impl MergeInput<'_> {
     }
 
     /// Returns true if all log blocks record the positions of their records in the base file.
-    pub(super) fn has_positions(&self) -> bool {
-        self.query.over_base
-            && self.query.options.record_positions
-            && row_numbers::are_known(&self.blocks, self.base.instant())
+    pub(super) fn has_positions(&self) -> Result<bool> {
+        if !self.query.over_base || !self.query.options.record_positions {
+            return Ok(false);
+        }
+        row_numbers::are_known(&self.blocks, self.base.as_ref())
     }
 
     /// Returns true if rows of the base file are filtered out before they are merged: those of other commits, or those
