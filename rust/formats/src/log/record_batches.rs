@@ -106,3 +106,52 @@ impl RecordScan {
         self.decoder.finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+
+    use super::*;
+    use crate::log::writer::{BlockHeader, hfile_block};
+    use crate::log::{ForwardScan, LogFile};
+    use mortice_storage::MemoryFile;
+
+    const MIB: usize = 1 << 20;
+
+    /// HFile blocks are decompressed as a whole; their records are decoded batch by batch.
+    #[test]
+    fn batches_of_large_records_stay_within_the_limit_and_a_row() {
+        let schema =
+            r#"{"type":"record","name":"r","fields":[{"name":"key","type":"string"},{"name":"s","type":"string"}]}"#;
+        let record = |text: &str| {
+            let mut bytes = vec![0];
+            let mut left = (text.len() as u64) << 1;
+            while left >= 0x80 {
+                bytes.push((left & 0x7f) as u8 | 0x80);
+                left >>= 7;
+            }
+            bytes.push(left as u8);
+            [bytes, text.as_bytes().to_vec()].concat()
+        };
+        let records: Vec<(String, Vec<u8>)> = (0..24)
+            .map(|at| (format!("{at:03}"), record(&"v".repeat(if at % 4 == 3 { 7 } else { MIB + at }))))
+            .collect();
+        let records_of = records.iter().map(|(key, record)| (key.as_str(), record.as_slice()));
+        let block = hfile_block(records_of, schema, &BlockHeader::new(&"1".into())).unwrap();
+        let source: Arc<dyn FileSource> = Arc::new(MemoryFile::new("log", block.bytes().to_vec()));
+        let found = ForwardScan::new(Arc::clone(&source)).next().unwrap().unwrap();
+        let limit = BatchLimit::with_rows(1000).with_bytes(3 * MIB);
+        let (_, batches) = LogFile::new(source).record_batches(&found, limit).unwrap();
+        let (mut rows, mut count) = (0, 0);
+        for batch in batches {
+            let batch = batch.unwrap();
+            let texts = batch.column(1).as_string::<i32>();
+            let bytes: usize = texts.iter().flatten().map(str::len).sum();
+            assert!(bytes <= 4 * MIB + 100, "{bytes} bytes in {} rows", batch.num_rows());
+            rows += batch.num_rows();
+            count += 1;
+        }
+        assert_eq!(rows, 24);
+        assert!((5..=8).contains(&count), "{count}");
+    }
+}

@@ -113,10 +113,20 @@ struct OpenStripe {
 
 impl OpenStripe {
     /// How many of the rows that are left fit a batch.
-    fn fitting(&self, limit: BatchLimit) -> usize {
+    fn fitting(&mut self, limit: BatchLimit) -> Result<usize> {
         let bytes = self.columns.iter().map(|column| column.bytes(self.left)).fold(0, u64::saturating_add);
         let of_row = usize::try_from(bytes / self.left.max(1)).unwrap_or(usize::MAX);
-        usize::try_from(self.left).unwrap_or(usize::MAX).min(limit.rows_of(of_row))
+        let mut rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(limit.rows_of(of_row));
+        // Rows may be larger than on average.
+        while rows > 1 {
+            let mut sizes = self.columns.iter_mut().map(|column| column.most_bytes(rows as u64));
+            let bytes = sizes.try_fold(0_u64, |sum, size| Ok::<_, Error>(sum.saturating_add(size?)))?;
+            if bytes <= limit.bytes() as u64 {
+                break;
+            }
+            rows /= 2;
+        }
+        Ok(rows)
     }
 }
 
@@ -125,7 +135,7 @@ impl OrcRows {
     fn step(&mut self) -> Result<Option<(RecordBatch, Range<u64>)>> {
         loop {
             if let Some(stripe) = self.open.as_mut().filter(|stripe| stripe.left > 0) {
-                let count = stripe.fitting(self.limit);
+                let count = stripe.fitting(self.limit)?;
                 let columns = stripe.columns.iter_mut().map(|column| column.read(count)).collect::<Result<Vec<_>>>()?;
                 stripe.left = stripe.left.saturating_sub(count as u64);
                 let rows = self.next_row..self.next_row.saturating_add(count as u64);

@@ -27,6 +27,22 @@ impl IntRuns {
         Self { stream, version, signed, run: Vec::new(), used: 0, spare: Vec::new() }
     }
 
+    /// Whether there are more numbers.
+    pub(super) fn has_more(&self) -> bool {
+        self.used < self.run.len() || self.stream.len() > 0
+    }
+
+    /// The next numbers, as they are in one run; at most `most`.
+    ///
+    /// # Errors
+    /// Those of [`IntRuns::read`].
+    pub(super) fn read_some(&mut self, most: usize) -> Result<Vec<i64>> {
+        if self.used == self.run.len() {
+            self.next_run()?;
+        }
+        self.read(self.run.len().saturating_sub(self.used).min(most))
+    }
+
     /// The next `count` numbers, those without a sign as they are in 64 bits.
     pub(super) fn read(&mut self, count: usize) -> Result<Vec<i64>> {
         let mut numbers = Vec::new();

@@ -24,6 +24,10 @@ impl ValueReader for StructValues {
         array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
     }
 
+    fn most_bytes(&mut self, count: u64) -> Result<u64> {
+        self.children.iter_mut().try_fold(0_u64, |sum, child| Ok(sum.saturating_add(child.most_bytes(count)?)))
+    }
+
     fn bytes(&self, count: u64) -> u64 {
         self.children.iter().map(|child| child.bytes(count)).fold(0, u64::saturating_add)
     }

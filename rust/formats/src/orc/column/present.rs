@@ -33,9 +33,14 @@ impl StripeColumn {
         }
     }
 
-    /// About how many bytes the next `count` rows take in memory.
+    /// About how many bytes all rows that are left take in memory, if they are `count`.
     pub(in crate::orc) fn bytes(&self, count: u64) -> u64 {
         self.values.bytes(count)
+    }
+
+    /// At most how many bytes the next `count` rows take in memory.
+    pub(in crate::orc) fn most_bytes(&mut self, count: u64) -> Result<u64> {
+        self.values.most_bytes(count)
     }
 
     fn exactly(&mut self, count: usize) -> Result<ArrayRef> {

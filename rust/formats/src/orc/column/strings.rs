@@ -1,5 +1,6 @@
 //! Strings and bytes: as they are, or by their place in a dictionary.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, Int64Array, StringArray};
@@ -17,6 +18,8 @@ use mortice_base::error::{Error, Result};
 pub(super) struct TextValues {
     bytes: Stream,
     lengths: IntRuns,
+    /// Lengths that were read ahead of their values.
+    ahead: VecDeque<i64>,
     binary: bool,
 }
 
@@ -25,13 +28,20 @@ impl TextValues {
         Ok(Self {
             bytes: stripe.stream(of.column, kind::DATA)?,
             lengths: stripe.ints(of.column, kind::LENGTH, false)?,
+            ahead: VecDeque::new(),
             binary: of.kind == OrcKind::Binary,
         })
     }
 
+    fn next_lengths(&mut self, count: usize) -> Result<Vec<i64>> {
+        let mut lengths: Vec<i64> = self.ahead.drain(..self.ahead.len().min(count)).collect();
+        lengths.extend(self.lengths.read(count.saturating_sub(lengths.len()))?);
+        Ok(lengths)
+    }
+
     /// The next values, and the bytes of the longest one.
     fn read_with_longest(&mut self, count: usize) -> Result<(ArrayRef, u64)> {
-        let lengths = self.lengths.read(count)?;
+        let lengths = self.next_lengths(count)?;
         let longest = lengths.iter().copied().max().unwrap_or_default();
         Ok((self.array(&lengths)?, u64::try_from(longest).unwrap_or_default()))
     }
@@ -50,8 +60,18 @@ impl TextValues {
 
 impl ValueReader for TextValues {
     fn read(&mut self, count: usize) -> Result<ArrayRef> {
-        let lengths = self.lengths.read(count)?;
+        let lengths = self.next_lengths(count)?;
         self.array(&lengths)
+    }
+
+    fn most_bytes(&mut self, count: u64) -> Result<u64> {
+        let values = usize::try_from(count).unwrap_or(usize::MAX);
+        while self.ahead.len() < values && self.lengths.has_more() {
+            let some = self.lengths.read_some(values.saturating_sub(self.ahead.len()))?;
+            self.ahead.extend(some);
+        }
+        let lengths = self.ahead.iter().take(values).map(|len| u64::try_from(*len).unwrap_or_default());
+        Ok(lengths.fold(count.saturating_mul(size_of::<i32>() as u64), u64::saturating_add))
     }
 
     fn bytes(&self, count: u64) -> u64 {
@@ -73,6 +93,7 @@ impl DictionaryTexts {
         let mut strings = TextValues {
             bytes: stripe.stream(of.column, kind::DICTIONARY)?,
             lengths: stripe.ints(of.column, kind::LENGTH, false)?,
+            ahead: VecDeque::new(),
             binary: of.kind == OrcKind::Binary,
         };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
