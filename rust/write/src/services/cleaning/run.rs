@@ -160,10 +160,11 @@ impl<'a> Cleaning<'a> {
     fn has_other_instants(&self, table: &OpenTable) -> Result<bool> {
         let found = self.target.timeline_writer(table).files()?;
         let is_known = |file: &Instant| {
-            let known = table.timeline.instants_at(&file.requested_time);
-            known.iter().any(|one| one.is_completed() || !file.is_completed())
+            // A savepoint has the time of its write.
+            let mut known = table.timeline.instants_at(&file.requested_time).iter().filter(|one| one.is_same(file));
+            known.any(|one| one.is_completed() || !file.is_completed())
         };
-        let is_there = |one: &Instant| found.iter().any(|file| file.requested_time == one.requested_time);
+        let is_there = |one: &Instant| found.iter().any(|file| file.is_same(one));
         Ok(!found.iter().all(is_known) || !table.timeline.instants().iter().all(is_there))
     }
 

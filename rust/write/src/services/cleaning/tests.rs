@@ -10,6 +10,7 @@ use crate::writable_table::{TableLocation, WritableTable};
 use mortice_base::ErrorKind;
 use mortice_base::error::Result;
 use mortice_storage::failing_store::FailingStore;
+use mortice_storage::interrupted_store::InterruptedStore;
 use mortice_storage::{FileStore, LocalStorage, Storage};
 use mortice_table::timeline::metadata::{
     HoodieCleanFileInfo, HoodieCleanMetadata, HoodieCleanerPlan, HoodieReplaceCommitMetadata, HoodieSavepointMetadata,
@@ -337,5 +338,51 @@ fn a_clean_that_was_stopped_is_completed_by_the_next() {
                 break;
             }
         }
+    }
+}
+
+/// Stalls a clean before its plan is on the timeline. Names the files that it was to delete and has kept.
+fn clean_beside(table: &Arc<Table>, meanwhile: impl FnOnce(&Table) + Send + 'static) -> Vec<String> {
+    let others = Arc::clone(table);
+    let store = InterruptedStore::new(
+        Arc::new(table.store()),
+        |path| path.ends_with(".clean.requested"),
+        vec![Box::new(move || meanwhile(&others))],
+    );
+    let target = table.writable(Arc::clone(&store) as _, &[("hoodie.clean.commits.retained", "1")]);
+    assert_eq!(Cleaning::new(&target).unwrap().run().unwrap().len(), 1);
+    assert!(store.was_interrupted() && table.pending_cleans() == 0);
+    table.last_clean().partition_metadata.get("p").unwrap().failed_delete_files.clone()
+}
+
+#[test]
+fn a_clean_that_stalled_before_its_plan_keeps_what_is_needed_since() {
+    for version in [6, 9] {
+        let table = Arc::new(Table::new(version));
+        assert_eq!((clean_beside(&table, |_| ()), table.days("f")), (Vec::new(), vec![3, 4]), "version {version}");
+        let table = Arc::new(Table::new(version));
+        let kept = clean_beside(&table, |table| {
+            let kept = HoodieSavepointPartitionMetadata {
+                partition_path: "p".to_owned(),
+                savepoint_data_file: vec![base("f", 1)],
+                ..HoodieSavepointPartitionMetadata::default()
+            };
+            let savepoint = HoodieSavepointMetadata {
+                partition_metadata: OrderedMap::from_iter([("p", kept)]),
+                version: Some(1),
+                ..HoodieSavepointMetadata::default()
+            };
+            table.complete(&time(1), "savepoint", &savepoint.to_avro().unwrap());
+        });
+        assert_eq!((kept, table.days("f")), (vec![base("f", 1)], vec![1, 3, 4]), "version {version}, a savepoint");
+        let table = Arc::new(Table::new(version));
+        let kept = clean_beside(&table, |table| {
+            for day in [3, 4] {
+                let of_day = |path: &String| path.contains(&time(day));
+                let files = table.store().list_recursively("").unwrap().into_iter().map(|(path, _)| path);
+                files.filter(of_day).for_each(|path| table.store().delete(&path).unwrap());
+            }
+        });
+        assert_eq!((kept, table.days("f")), (vec![base("f", 2)], vec![2]), "version {version}, two rollbacks");
     }
 }
