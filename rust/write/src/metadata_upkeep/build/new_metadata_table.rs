@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::Utc;
 
+use super::base_hfile::create_once;
 use super::drop_metadata_table::delete_below;
 use super::index_builder::IndexBuilder;
 use super::listing_records::TableListing;
@@ -214,7 +215,7 @@ fn create_folders(store: &dyn FileStore, config: &TableConfig) -> Result<()> {
         store.create_folder(&format!("{ROOT}/.hoodie/{folder}"))?;
     }
     let content = properties(config).to_hudi_bytes(Utc::now())?;
-    store.put(&format!("{ROOT}/.hoodie/hoodie.properties"), &Bytes::from(content), None).map(|_| ())
+    create_once(store, &format!("{ROOT}/.hoodie/hoodie.properties"), &Bytes::from(content))
 }
 
 /// The properties of a metadata table.

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::base_hfile::BaseHFileUpload;
+use super::base_hfile::{BaseHFileUpload, create_once};
 use super::drop_metadata_table::delete_below;
 use super::index_builder::IndexBuilder;
 use super::record_index_files::{NewRecordIndex, written};
@@ -57,13 +57,14 @@ impl NewPartition<'_> {
         self.put_once(writer.request(&self.instant, Action::DeltaCommit, &Bytes::new())?)?;
         self.put_once(writer.start(&self.instant, Action::DeltaCommit, &Bytes::new())?)?;
         let text = format!("#partition metadata\ncommitTime={}\npartitionDepth=1\n", self.instant);
-        folder.store().put(&format!("{path}/.hoodie_partition_metadata"), &Bytes::from(text), None)?;
+        let store = folder.store().as_ref();
+        create_once(store, &format!("{path}/.hoodie_partition_metadata"), &Bytes::from(text))?;
         let Self { kind, file_groups, contents, instant } = self;
         for number in 0..file_groups {
             let header = BlockHeader::new(&instant);
             let log = LogFileName::compose(&kind.file_group(number), &instant, 1, WRITE_TOKEN)?;
             let block = deleted_keys(kind, &[], &header)?;
-            folder.store().put(&format!("{path}/{}", log.name), &Bytes::copy_from_slice(block.bytes()), None)?;
+            create_once(store, &format!("{path}/{}", log.name), &Bytes::copy_from_slice(block.bytes()))?;
         }
         let statuses = match contents {
             NewContents::Records(records) => {
@@ -103,7 +104,7 @@ fn write_base_file(
     }
     let name = BaseFileName::compose(&kind.file_group(number), WRITE_TOKEN, instant, "hfile")?.name;
     let path = format!("{}/{name}", kind.folder());
-    let mut file = BaseHFileUpload::start(folder.store().as_ref(), &format!("{ROOT}/{path}"), folder.schema().block)?;
+    let mut file = BaseHFileUpload::create(folder.store().as_ref(), format!("{ROOT}/{path}"), folder.schema().block)?;
     records.upserts.iter().try_for_each(|(key, record)| file.append(key.as_bytes(), record))?;
     Ok(Some(written(kind, number, path, (records.upserts.len() as u64, file.finish()?))))
 }

@@ -137,7 +137,7 @@ pub struct IndexFiles<'a> {
     /// The records of slices, by number.
     locations: BTreeMap<u32, Vec<u8>>,
     /// The file group whose file is written, the file, and its records.
-    open: Option<(u32, BaseHFileUpload, u64)>,
+    open: Option<(u32, BaseHFileUpload<'a>, u64)>,
     /// The last key, which waits for a later slice of the same key.
     waiting: Option<(u32, Vec<u8>, u32)>,
     written: Vec<WriteStatus>,
@@ -182,7 +182,9 @@ impl<'a> IndexFiles<'a> {
         if self.open.as_ref().is_none_or(|(open, ..)| *open != file_group) {
             self.close()?;
             let path = format!("{ROOT}/{}", self.path(file_group)?);
-            let file = BaseHFileUpload::start(self.target.store, &path, self.schema.block)?;
+            // Names of attempts of tasks are their own.
+            let start = if self.target.token == WRITE_TOKEN { BaseHFileUpload::create } else { BaseHFileUpload::start };
+            let file = start(self.target.store, path, self.schema.block)?;
             self.open = Some((file_group, file, 0));
         }
         if !self.locations.contains_key(&slice) {

@@ -53,7 +53,7 @@ impl GroupCompaction<'_> {
     fn write(&self, sources: Sources, target: TargetSchema, path: &str) -> Result<(MergeCounts, u64)> {
         let in_file = |error: Error| error.in_file(self.table.full_path(path));
         let store = self.table.store.as_ref();
-        let mut file = BaseHFileUpload::start(store, &self.table.in_store(path), target.text)?;
+        let mut file = BaseHFileUpload::start(store, self.table.in_store(path), target.text)?;
         let mut records = MergedRecords::new(sources, target)?;
         records.for_each(&mut |key, record| file.append(key, record).map_err(in_file))?;
         let bytes = file.finish().map_err(in_file)?;
