@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::lock::{HeldLock, LockState};
 use mortice_base::error::{ErrorKind, Result};
+use mortice_base::names::LogFileName;
 use mortice_storage::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload, StoreWrapper};
 
 const METADATA: &str = ".hoodie/metadata/";
@@ -104,10 +105,13 @@ impl FencedStore {
 }
 
 impl FencedStore {
-    /// Makes sure that the lock was held until an instant of the table was requested, or the execution of a plan was begun. Others may have
-    /// archived later instants otherwise, or the plan itself, and the timeline would begin with this one: readers would take the archived
-    /// ones for not completed. It is deleted then.
-    fn confirm_begun(&self, path: &str) -> Result<()> {
+    /// Makes sure that the lock was held until a file was created, which is deleted otherwise.
+    ///
+    /// That is a file by which an instant of the table is requested, or the execution of a plan is begun. Others may have
+    /// archived later instants, or the plan itself, and the timeline would begin with this one: readers would take the archived
+    /// ones for not completed. Or it is a log with a rollback block, as of table version 6. Others may have completed
+    /// the rollback, and no one would list this log in the metadata table.
+    fn confirm_created(&self, path: &str) -> Result<()> {
         let confirmed = self.fence.check();
         if confirmed.as_ref().is_err_and(|error| error.kind() == ErrorKind::WriteConflict) {
             self.store.delete(path)?;
@@ -121,6 +125,11 @@ fn is_begun(path: &str) -> bool {
     (path.ends_with(".requested") || path.ends_with(".inflight")) && !path.starts_with(METADATA)
 }
 
+/// Returns true for data files that are created under the lock.
+fn is_log_of_rollback(path: &str) -> bool {
+    !path.starts_with(".hoodie/") && path.rsplit('/').next().is_some_and(|name| LogFileName::parse(name).is_some())
+}
+
 impl StoreWrapper for FencedStore {
     fn inner(&self) -> &Arc<dyn FileStore> {
         &self.store
@@ -129,8 +138,8 @@ impl StoreWrapper for FencedStore {
     fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.check_time(path)?;
         let put = self.store.put_if_absent(path, bytes)?;
-        if matches!(put, PutOutcome::Written(_)) && is_begun(path) {
-            self.confirm_begun(path)?;
+        if matches!(put, PutOutcome::Written(_)) && (is_begun(path) || is_log_of_rollback(path)) {
+            self.confirm_created(path)?;
         }
         Ok(put)
     }
@@ -171,8 +180,9 @@ impl StoreUpload for FencedUpload {
         self.upload.write(bytes)
     }
 
+    /// It may replace a file of its name.
     fn finish(self: Box<Self>) -> Result<FileVersion> {
-        self.fence.check_time()?;
+        self.fence.check()?;
         self.upload.finish()
     }
 }
@@ -233,8 +243,10 @@ mod tests {
         // Another writer whose clock is ahead has taken it over.
         lock.0[1].store(true, Ordering::Relaxed);
         assert!(is_refused(store.put("a", &x, Some(&version())).map(drop)));
+        assert!(is_refused(store.upload("c").unwrap().finish().map(drop)));
         store.put_if_absent("b", &x).unwrap();
         assert!(is_refused(store.put_if_absent(".hoodie/timeline/1.commit.requested", &x).map(drop)));
+        assert!(is_refused(store.put_if_absent("p/.f-0_20240101000000000.log.2_1-0-1", &x).map(drop)));
         lock.0[0].store(true, Ordering::Relaxed);
         assert!(is_refused(store.put("a", &x, None).map(drop)));
         assert!(is_refused(store.put_if_absent("c", &x).map(drop)));
