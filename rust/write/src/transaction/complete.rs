@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::column_ids::with_stored_schema;
 use super::commit_metadata::{commit_metadata, completed_content};
-use super::place::Compared;
+use super::place::{ARCHIVED_ROLLBACK, Compared};
 use super::{ColumnIds, CommitExtra, Committed, Transaction};
 use crate::commit::{CompletionOutcome, Content, HeldLock, WrittenGroups, delete_heartbeat};
 use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
@@ -194,13 +194,15 @@ impl Transaction {
     pub(super) fn check_pending(&self) -> Result<()> {
         let files = self.files.files()?;
         let is_rollback = |file: &Instant| file.action == Action::Rollback && file.requested_time > self.instant;
-        let mut own =
-            files.iter().filter(|file| file.requested_time == self.instant && file.action.is_write()).peekable();
-        if own.peek().is_some() && own.all(|file| !file.is_completed()) && !files.iter().any(is_rollback) {
+        let is_requested = self.is_requested(&files);
+        let is_completed = self.own_files(&files).any(Instant::is_completed);
+        if is_requested && !is_completed && !files.iter().any(is_rollback) {
             return Ok(());
         }
         let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
-        self.conflict_check(&now, &groups).check_own_instant()
+        let check = self.conflict_check(&now, &groups);
+        check.check_own_instant()?;
+        if is_requested { Ok(()) } else { Err(check.rolled_back(ARCHIVED_ROLLBACK)) }
     }
 
     pub(super) fn check_alive(&self) -> Result<()> {

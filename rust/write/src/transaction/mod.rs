@@ -155,7 +155,7 @@ impl Transaction {
 
     fn start(&self, content: &Bytes) -> Result<()> {
         match self.files.start(&self.instant, self.action, content)? {
-            PutOutcome::Written(_) => Ok(()),
+            PutOutcome::Written(_) => self.confirm_inflight(),
             PutOutcome::Refused => {
                 let message = "the write is inflight already: another writer has the same instant, so that the table has several \
                                writers without a lock";

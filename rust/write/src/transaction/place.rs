@@ -15,7 +15,7 @@ use crate::write::Marker;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::{Action, Instant};
+use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// What was compared with other writes before an instant was completed.
 pub(super) struct Compared<'a> {
@@ -26,7 +26,42 @@ pub(super) struct Compared<'a> {
     pub(super) markers: &'a BTreeSet<Marker>,
 }
 
+/// What has rolled a write back whose requested file is gone, if no rollback on the timeline says so.
+pub(super) const ARCHIVED_ROLLBACK: &str = "a rollback that is archived";
+
 impl Transaction {
+    /// The files of the write's instant among those of the timeline.
+    pub(super) fn own_files<'a>(&self, files: &'a [Instant]) -> impl Iterator<Item = &'a Instant> {
+        files.iter().filter(|file| file.requested_time == self.instant && file.action.is_write())
+    }
+
+    /// Whether the write's requested file is among those of the timeline. Rollbacks delete it last: without it an inflight file
+    /// was created after a rollback, which may be archived since.
+    pub(super) fn is_requested(&self, files: &[Instant]) -> bool {
+        self.own_files(files).any(|file| file.state == InstantState::Requested)
+    }
+
+    /// Makes sure, after the inflight file was created, that nobody had rolled the write back before. The timeline would
+    /// begin with it if later instants were archived since, and readers would take these for not completed. It is deleted
+    /// then.
+    ///
+    /// # Errors
+    /// `WriteConflict` if one had; those of the storage.
+    pub(super) fn confirm_inflight(&self) -> Result<()> {
+        if self.heartbeat.is_none() {
+            return Ok(());
+        }
+        let files = self.files.files()?;
+        if self.is_requested(&files) {
+            return Ok(());
+        }
+        for file in self.own_files(&files).filter(|file| file.state == InstantState::Inflight) {
+            self.target.store().delete(&self.files.path(&file.file_name))?;
+        }
+        let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
+        Err(self.conflict_check(&now, &groups).rolled_back("before it was inflight"))
+    }
+
     /// Makes sure, where there may be other writers, that none takes this one for dead and none has rolled the instant back.
     ///
     /// # Errors
@@ -97,7 +132,7 @@ impl Transaction {
     /// What the timeline says of the instant that this write has completed. Usually this is one listing.
     fn check_completed(&self, completed: &Instant) -> Result<Seen> {
         let files = self.files.files()?;
-        let own = || files.iter().filter(|file| file.requested_time == self.instant && file.action.is_write());
+        let own = || self.own_files(&files);
         if own().any(|file| file.is_completed() && file.file_name != completed.file_name) {
             let message =
                 "another writer took this execution of a plan for dead, rolled it back, and completed the plan";
@@ -106,16 +141,16 @@ impl Transaction {
         }
         let is_rollback = |file: &Instant| file.action == Action::Rollback && file.requested_time > self.instant;
         let is_kept = own().any(|file| file.file_name == completed.file_name);
-        let is_pending = own().any(|file| !file.is_completed());
-        if is_kept && is_pending && !files.iter().any(is_rollback) {
+        let is_requested = self.is_requested(&files);
+        if is_kept && is_requested && !files.iter().any(is_rollback) {
             return Ok(Seen::Committed);
         }
         let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
         let check: ConflictCheck<'_> = self.conflict_check(&now, &groups);
         match check.check_not_rolled_back() {
-            // Without its earlier states it was rolled back, and the rollback is archived since; an instant of which nothing is left
+            // Without its requested file it was rolled back, and the rollback is archived since; an instant of which nothing is left
             // was archived itself.
-            Ok(()) if is_kept && !is_pending => Ok(Seen::RolledBack(check.rolled_back("a rollback that is archived"))),
+            Ok(()) if is_kept && !is_requested => Ok(Seen::RolledBack(check.rolled_back(ARCHIVED_ROLLBACK))),
             Ok(()) => Ok(Seen::Committed),
             Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(Seen::RolledBack(error)),
             Err(error) => Err(error),

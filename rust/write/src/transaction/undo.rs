@@ -1,12 +1,12 @@
 //! The end of a write that fails.
 
 use super::Transaction;
+use super::place::ARCHIVED_ROLLBACK;
 use crate::commit::{HeldLock, WrittenGroups};
 use crate::services::remove_files_of_attempt;
 use crate::writable_table::TableState;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_table::plan::OpenTable;
-use mortice_table::timeline::{Instant, InstantState};
 
 impl Transaction {
     /// Gives the write up: deletes its files and takes its instant off the timeline. If another writer has rolled it back already, or
@@ -124,18 +124,13 @@ impl Transaction {
         let check = self.conflict_check(now, &groups);
         match check.check_own_instant() {
             // The inflight file was created after a rollback that is archived since.
-            Ok(()) if !self.is_requested()? => {
-                Ok(InstantOwnership::Lost(check.rolled_back("a rollback that is archived")))
+            Ok(()) if !self.is_requested(&self.files.files()?) => {
+                Ok(InstantOwnership::Lost(check.rolled_back(ARCHIVED_ROLLBACK)))
             }
             Ok(()) => Ok(InstantOwnership::Kept),
             Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(InstantOwnership::Lost(error)),
             Err(error) => Err(error),
         }
-    }
-
-    fn is_requested(&self) -> Result<bool> {
-        let is_own = |file: &Instant| file.requested_time == self.instant && file.state == InstantState::Requested;
-        Ok(self.files.files()?.iter().any(is_own))
     }
 }
 
