@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::stopped_services::{FIRST, Table, options};
+use super::stopped_services::{FIRST, Table};
 use super::undone_instants::{take_for_dead, upsert};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{Error, ErrorKind, Result};
