@@ -71,7 +71,7 @@ pub use forks::before_fork;
 pub use hdfs::storage::HdfsStorage;
 pub use listing::{FileStatus, FolderEntry, KnownFile};
 pub use local::create::LocalSink;
-pub use local::mmap::MappedFile;
+pub use local::mmap::{MappedFile, MappedPages};
 pub use local::storage::{LocalFile, LocalStorage};
 pub use memory::MemoryFile;
 #[cfg(feature = "object")]

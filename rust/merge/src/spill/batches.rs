@@ -11,6 +11,7 @@ use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, Schema};
 
 use super::folder::SpillFolder;
+use super::row_bytes::row_bytes;
 use mortice_base::error::{Error, Result};
 
 /// Writes batches of one schema.
@@ -66,7 +67,11 @@ impl Iterator for BatchReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.decoder.decode(&mut self.bytes).map_err(|error| failed(&self.folder, error)).transpose()
+        let batch = self.decoder.decode(&mut self.bytes).map_err(|error| failed(&self.folder, error)).transpose();
+        if let Some(Ok(batch)) = &batch {
+            self.folder.pages.touch(row_bytes(batch));
+        }
+        batch
     }
 }
 

@@ -3,20 +3,24 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::touched_pages::TouchedPages;
 use mortice_base::error::{Error, Result};
 
 /// Where files are set aside.
 #[derive(Debug, Clone)]
 pub struct SpillFolder {
     path: PathBuf,
+    /// Of all files that this value and its clones have mapped.
+    pub(super) pages: Arc<TouchedPages>,
 }
 
 impl SpillFolder {
     /// A folder, made when it is first needed; none is the system's own for temporary files.
     #[must_use]
     pub fn new(path: Option<&str>) -> Self {
-        Self { path: path.map_or_else(std::env::temp_dir, PathBuf::from) }
+        Self { path: path.map_or_else(std::env::temp_dir, PathBuf::from), pages: Arc::default() }
     }
 
     /// A new file.

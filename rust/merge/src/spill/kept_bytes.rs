@@ -46,6 +46,7 @@ impl SpillFolder {
             return Ok(Bytes::new());
         }
         let mapped = MappedFile::map(file, "data set aside").map_err(|error| self.failed(error))?;
+        self.pages.add(mapped.pages());
         mapped.read(0..mapped.len())
     }
 }

@@ -12,6 +12,7 @@
 //! | `row_batches` | rows in batches, addressed by number |
 //! | `row_bytes` | bytes that rows take |
 //! | `shared_buffers` | columns of a batch that are those of another one |
+//! | `touched_pages` | pages of mapped files that are in memory, and are released |
 
 mod appended_bytes;
 mod batches;
@@ -23,6 +24,7 @@ mod row_batches_builder;
 mod row_bytes;
 mod row_memory;
 mod shared_buffers;
+mod touched_pages;
 
 pub use appended_bytes::AppendedBytes;
 pub use batches::{BatchReader, BatchWriter};

@@ -90,6 +90,12 @@ impl RowBatches {
     /// # Errors
     /// `InvalidArgument` if they are too large for one batch; `Internal` for numbers that no row has.
     pub fn take(&self, rows: &[u32]) -> Result<RecordBatch> {
+        let taken = self.taken(rows)?;
+        self.memory.folder.pages.touch(row_bytes(&taken));
+        Ok(taken)
+    }
+
+    fn taken(&self, rows: &[u32]) -> Result<RecordBatch> {
         let Some(first) = rows.first() else { return Ok(RecordBatch::new_empty(self.schema())) };
         let (batch, row) = self.place(*first)?;
         let start = self.start(batch);

@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 
 use super::batches::BatchWriter;
 use super::row_batches::RowBatches;
-use super::row_bytes::slice_bytes;
+use super::row_bytes::{row_bytes, slice_bytes};
 use super::row_memory::RowMemory;
 use super::shared_buffers::SharedBuffers;
 use mortice_base::error::{Error, Result};
@@ -91,6 +91,8 @@ impl RowBatchesBuilder {
             self.waiting.push(self.batches.len());
             self.bytes = self.bytes.saturating_add(bytes);
         }
+        // It may be made of rows that were read from a file.
+        self.memory.folder.pages.touch(row_bytes(&batch));
         self.batches.push(batch);
         if self.bytes > self.memory.limit { self.write_waiting() } else { Ok(()) }
     }

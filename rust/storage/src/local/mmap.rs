@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use memmap2::Mmap;
@@ -16,6 +17,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 pub struct MappedFile {
     path: String,
     bytes: Bytes,
+    map: Weak<Mmap>,
     /// The file, if others may change it.
     file: Option<File>,
 }
@@ -28,7 +30,15 @@ impl MappedFile {
         // process. The file is not shortened: this process does not, and others do not have it. One that others have
         // is mapped only if the user asks for it, and the documentation says what that needs (`map_shared`).
         let map = unsafe { Mmap::map(file)? };
-        Ok(Self { path: path.to_owned(), bytes: Bytes::from_owner(map), file: None })
+        let map = Arc::new(map);
+        let shared = Arc::downgrade(&map);
+        Ok(Self { path: path.to_owned(), bytes: Bytes::from_owner(SharedMap(map)), map: shared, file: None })
+    }
+
+    /// Returns a handle on the pages of the mapping that are in memory. It does not keep the mapping.
+    #[must_use]
+    pub fn pages(&self) -> MappedPages {
+        MappedPages(Weak::clone(&self.map))
     }
 
     /// Maps a file of a table. Nobody may make it shorter while it is read: touching a page that is gone ends the
@@ -40,6 +50,44 @@ impl MappedFile {
         let mapped = Self::map(&file, path)?;
         Ok(Self { file: Some(file), ..mapped })
     }
+}
+
+/// The mapping, which lasts as long as any slice of it.
+struct SharedMap(Arc<Mmap>);
+
+impl AsRef<[u8]> for SharedMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The pages of a mapping that are in the memory of this process.
+#[derive(Debug)]
+pub struct MappedPages(Weak<Mmap>);
+
+impl MappedPages {
+    /// Takes the pages out of the memory of this process. They stay in the system's cache while it has room, and are
+    /// mapped again where they are touched. Returns false if there is no mapping any more.
+    #[must_use]
+    pub fn release(&self) -> bool {
+        self.0.upgrade().is_some_and(|map| {
+            // Advice: a system that does not take it keeps the pages.
+            let _ = release(&map);
+            true
+        })
+    }
+}
+
+#[cfg(unix)]
+fn release(map: &Mmap) -> std::io::Result<()> {
+    // SAFETY: the mapping is shared with the file and read only: no page has contents of its own that would be lost, and one
+    // that is touched again has the same bytes, as nobody writes to the file (`MappedFile::map`).
+    unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) }
+}
+
+#[cfg(not(unix))]
+const fn release(_: &Mmap) -> std::io::Result<()> {
+    Ok(())
 }
 
 impl FileSource for MappedFile {
