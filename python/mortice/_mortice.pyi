@@ -1001,6 +1001,9 @@ def cluster(
 ) -> ScheduledService:
     """Plans a clustering, and executes what is planned."""
 
+def is_table_property(name: str) -> bool:
+    """Whether an option of writes names a property of the table, which the table keeps."""
+
 def pause_after_conflict(options: Mapping[str, str], attempt: int) -> float | None:
     """How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not."""
 

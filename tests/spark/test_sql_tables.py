@@ -1,6 +1,7 @@
 """`mortice.spark.sql`: tables are created, altered and dropped as Hudi's SQL documentation writes it."""
 
 import pathlib
+import shutil
 
 import pyarrow as pa
 import pytest
@@ -58,6 +59,22 @@ def test_partitioned_tables_are_created_filled_and_overwritten(run, tmp_path):
     # What loses its name keeps its files.
     run("create table if not exists again using hudi location '{at}/pt'")
     assert run("select name from again") == [("a4",)]
+
+
+def test_properties_that_an_upgrade_changed_do_not_stop_writes(run, tmp_path):
+    run(
+        """CREATE TABLE up (id int, name string, ts int) USING hudi LOCATION '{at}/up' TBLPROPERTIES (
+        'hoodie.write.table.version' = '6', type = 'cow', primaryKey = 'id', preCombineField = 'ts')"""
+    )
+    run("INSERT INTO up VALUES (1, 'a', 1)")
+    # Another writer upgrades it.
+    shutil.rmtree(tmp_path / "up")
+    schema = pa.schema([("id", pa.int32()), ("name", pa.string()), ("ts", pa.int32())])
+    facts = {"name": "up", "record_key": "id", "ordering": "ts", "table_type": "COPY_ON_WRITE", "version": 9}
+    mortice.create_table(tmp_path / "up", schema, **facts)
+    run("INSERT INTO up VALUES (1, 'a', 1), (2, 'b', 1)")
+    run("UPDATE up SET name = 'c' WHERE id = 2")
+    assert run("SELECT id, name FROM up ORDER BY id") == [(1, "a"), (2, "c")]
 
 
 def test_columns_are_altered_and_shown(run, tmp_path):

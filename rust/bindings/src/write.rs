@@ -101,6 +101,12 @@ pub(crate) fn write(
     })
 }
 
+/// Whether an option names a property of the table, which the table keeps.
+#[pyfunction]
+pub(crate) fn is_table_property(py: Python<'_>, name: &str) -> PyResult<bool> {
+    mortice::config::is_table_property(name).map_err(|error| raised(py, &error))
+}
+
 /// How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not
 /// repeat it.
 #[pyfunction]

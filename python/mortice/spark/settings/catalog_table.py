@@ -20,6 +20,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.settings.option_names import SPARK_PREFIX, Decision, decision, is_of_storage
 
@@ -143,7 +144,9 @@ def write_options(options: Mapping[str, Any], schema: StructType) -> dict[str, A
     of_write = {
         name: value
         for name, value in stored.items()
-        if name == "path" or is_of_storage(name) or (name not in of_reads and name not in _OWN)
+        if name == "path"
+        or is_of_storage(name)
+        or (name not in of_reads and name not in _OWN and not _mortice.is_table_property(name))
     }
     return {OPERATION: "insert", **of_write, **options}
 

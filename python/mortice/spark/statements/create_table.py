@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mortice import _mortice
 from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.meta_columns import META_COLUMNS
@@ -238,7 +239,7 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition) -> None:
         kept = {
             name: value
             for name, value in given.items()
-            if name not in described and not name.startswith("hoodie.table.")
+            if name not in described and not name.startswith("hoodie.table.") and not _mortice.is_table_property(name)
         }
         managed = managed_here(spark, about.parts) if is_managed else None
         add_entry(spark, about.parts, SqlTable(path, kept), about.comment, managed)

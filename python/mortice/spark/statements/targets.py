@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mortice import _mortice
 from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.private import session_key
@@ -51,13 +52,17 @@ class SqlTable:
     """Whether DROP TABLE deletes its files, as it was created without a location."""
 
     def write_options(self) -> dict[str, Any]:
-        """Returns the options of writes and of the storage."""
-        return {
-            name: value
-            for name, value in self.options.items()
-            if is_of_storage(name)
-            or (name.lower().startswith("hoodie.") and decision(name.lower()) not in (Decision.TAKEN, Decision.REFUSED))
-        }
+        """Returns the options of writes and of the storage.
+
+        Properties of the table count as the table has them now: an upgrade may have changed those in the catalog.
+        """
+        return {name: value for name, value in self.options.items() if is_of_storage(name) or self._is_of_writes(name)}
+
+    def _is_of_writes(self, name: str) -> bool:
+        plain = name.lower()
+        if self.name is not None and _mortice.is_table_property(plain):
+            return False
+        return plain.startswith("hoodie.") and decision(plain) not in (Decision.TAKEN, Decision.REFUSED)
 
     def change_options(self, spark: SparkSession) -> dict[str, Any]:
         """Returns the options of statements that change rows: those of writes, with the index that the session sets."""

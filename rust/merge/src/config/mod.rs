@@ -35,5 +35,5 @@ pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
     OptionDecision, OptionHandling, ParsedOptions, SCHEMA_CHANGES, WriteOptions, decisions as write_option_decisions,
-    is_commit_metadata, table_properties,
+    is_commit_metadata, is_table_property, table_properties,
 };

@@ -23,4 +23,4 @@ mod values;
 pub use decisions::{OptionDecision, OptionHandling, decisions};
 pub use options::WriteOptions;
 pub use own_options::SCHEMA_CHANGES;
-pub use parse::{ParsedOptions, is_commit_metadata, table_properties};
+pub use parse::{ParsedOptions, is_commit_metadata, is_table_property, table_properties};

@@ -97,6 +97,14 @@ impl ParsedOptions {
     }
 }
 
+/// Returns whether an option names a property of the table, which the table keeps: no write changes it.
+///
+/// # Errors
+/// `Internal` for a table of decisions that cannot be read.
+pub fn is_table_property(name: &str) -> Result<bool> {
+    Ok(decision_for(name)?.is_some_and(|option| matches!(option.decision, OptionHandling::Property(_))))
+}
+
 /// The properties that options set in a table that a write creates, by the properties' names.
 ///
 /// # Errors
