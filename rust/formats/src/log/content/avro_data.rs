@@ -6,7 +6,7 @@
 //! | record count | 4 |
 //! | records | (length 4, one Avro datum) each; no marker, no compression |
 //!
-//! Hudi reads by count. Bytes after the last record are ignored, unless they are further records.
+//! Hudi reads by count. Bytes after the last record are ignored, unless they are further records, or there is none.
 //!
 //! Following the lengths is a chain of cache misses, so bytes a few KiB ahead are prefetched.
 
@@ -76,9 +76,11 @@ impl<C: Deref<Target = [u8]>> RecordFrames<C> {
         if u32::try_from(content.len()).is_err() {
             return Err(Error::corrupt("invalid content: 4 GiB or more, which no Hudi release writes").at_offset(0));
         }
-        let frames = Self { content, version, left, at: 8, fetched: 0 };
-        frames.check_end()?;
-        Ok(frames)
+        if left == 0 && content.len() > 8 {
+            let more = content.len() - 8;
+            return Err(Error::corrupt(format!("invalid record count 0: {more} bytes follow")).at_offset(4));
+        }
+        Ok(Self { content, version, left, at: 8, fetched: 0 })
     }
 
     /// Returns the number of records that are not found yet.
@@ -211,8 +213,9 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[7] = count;
             let error = records(&bytes).unwrap_err();
-            assert!(error.to_string().contains("more records follow"), "{count}: {error}");
+            assert!(error.to_string().contains(" follow"), "{count}: {error}");
         }
+        assert!(records(&[content(&[]), vec![0; 8]].concat()).is_err(), "zeros over count and records");
         // Padding is not a record.
         assert!(records(&[content(&[b"ab"]), vec![0; 8]].concat()).is_ok());
     }
