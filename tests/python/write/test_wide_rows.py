@@ -216,6 +216,56 @@ def test_memory_of_a_read(tmp_path):
     assert int(done.stdout) < 40 << 20
 
 
+READ_BY_THREADS = """
+import sys, threading, time, warnings
+warnings.simplefilter("ignore")
+import mortice
+
+def used():
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) << 10
+
+path, limit, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+mortice.Table(path, memory_limit=limit, threads=threads).snapshot(columns=["id"]).to_arrow()
+before, peak, is_done = used(), 0, threading.Event()
+
+def watch():
+    global peak
+    while not is_done.wait(0.002):
+        peak = max(peak, used())
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+rows = 0
+for batch in mortice.Table(path, memory_limit=limit, threads=threads).snapshot().to_reader():
+    rows += batch.num_rows
+    del batch
+is_done.set()
+watcher.join()
+print(rows, peak - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="RssAnon is Linux's")
+@pytest.mark.parametrize("threads", [1, 4, 8])
+def test_memory_of_several_threads(tmp_path, threads):
+    """Threads share the limit: each may have one row more than its share."""
+    size, count, partitions, limit = 1 << 20, 64, 8, 256 << 20
+    schema = pa.schema([("id", pa.string()), ("p", pa.string()), ("s", pa.string())])
+    table = mortice.create_table(
+        tmp_path / "t", schema, name="t", record_key="id", partition_by="p", table_type="COPY_ON_WRITE"
+    )
+    values = [value("distinct", number, size) for number in range(count)]
+    for partition in range(partitions):
+        ids = [f"{partition} {number}" for number in range(count)]
+        table.bulk_insert(pa.table([ids, [f"p{partition}"] * count, values], schema=schema), NO_SERVICES)
+    command = [sys.executable, "-c", READ_BY_THREADS, tmp_path / "t", str(limit), str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows, used = map(int, done.stdout.split())
+    assert rows == count * partitions
+    assert used <= limit + threads * size
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("table_type", TYPES)
 @pytest.mark.parametrize("operation", ["bulk_insert", "upsert"])

@@ -153,10 +153,11 @@ impl ReadOptions {
         Ok(self)
     }
 
-    /// How large a batch may be.
+    /// How large a batch of a reader may be that has a share of the memory limit: several decode at once, and each has
+    /// about three batches in memory.
     #[must_use]
-    pub fn batch_limit(&self) -> BatchLimit {
-        BatchLimit::within(self.batch_rows, self.memory_limit)
+    pub fn batch_limit(&self, share: u64) -> BatchLimit {
+        BatchLimit::within(self.batch_rows, self.memory_limit.min(share))
     }
 }
 

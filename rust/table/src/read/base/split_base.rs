@@ -41,19 +41,26 @@ pub(in crate::read) struct SplitBase {
     table: Schema,
     storage: Arc<dyn Storage>,
     segments: BaseSegments,
+    limit: BatchLimit,
     /// The open file, without pruning, for the next read.
     next: Mutex<Option<Box<dyn BaseFile>>>,
 }
 
 impl SplitBase {
-    /// Returns `None` if the split is a part without rows. `table` is the schema of the query.
-    pub(in crate::read) fn open(split: &Split, table: &Schema, storage: &Arc<dyn Storage>) -> Result<Option<Self>> {
+    /// Returns `None` if the split is a part without rows. `table` is the schema of the query, `limit` that of batches.
+    pub(in crate::read) fn open(
+        split: &Split,
+        table: &Schema,
+        storage: &Arc<dyn Storage>,
+        limit: BatchLimit,
+    ) -> Result<Option<Self>> {
         let segments = BaseSegments::from_part(split.part, || opened(split, table, storage.as_ref()))?;
         Ok(segments.map(|segments| Self {
             split: split.clone(),
             table: table.clone(),
             storage: Arc::clone(storage),
             segments,
+            limit,
             next: Mutex::new(None),
         }))
     }
@@ -92,7 +99,7 @@ impl SplitBase {
                 file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
             match weights {
                 Some(weights) => self.by_threads(&*file, wanted, base_threads::shares(wanted, &weights, threads.count)),
-                None => file.batches(wanted, self.batch_limit()),
+                None => file.batches(wanted, self.limit),
             }
         };
         Ok((self.in_range(with_numbers(file, wanted, read)?), pruned))
@@ -102,7 +109,7 @@ impl SplitBase {
     fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<BaseBatches> {
         let read = |share: SchemaRef| {
             let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
-            let batches = again.batches(&share, self.batch_limit())?;
+            let batches = again.batches(&share, self.limit)?;
             Ok((share, batches))
         };
         base_threads::side_by_side(shares.into_iter().map(read).collect::<Result<_>>()?, wanted)
@@ -111,12 +118,8 @@ impl SplitBase {
     /// Estimates the size of a batch in bytes.
     fn batch_bytes(&self, weights: &[u64], file: &dyn BaseFile) -> u64 {
         let of_row = weights.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)) / file.row_count().max(1);
-        let limit = self.batch_limit();
+        let limit = self.limit;
         of_row.saturating_add(1).saturating_mul(limit.rows() as u64).min(limit.bytes() as u64)
-    }
-
-    fn batch_limit(&self) -> BatchLimit {
-        self.split.query.options.batch_limit()
     }
 
     /// Removes the rows of commits outside the range.
@@ -183,7 +186,7 @@ impl MergeBase for SplitBase {
 
     fn rows(&self, segment: BaseSegment, wanted: &SchemaRef) -> Result<BaseBatches> {
         let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
-        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_limit());
+        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.limit);
         Ok(self.in_range(with_numbers(file, wanted, read)?))
     }
 }

@@ -108,7 +108,8 @@ impl ChangeLogs {
     pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         loop {
             if let Some(records) = &mut self.records
-                && let Some(decoded) = records.next(self.at_once, self.query.options.batch_limit().bytes())?
+                && let Some(decoded) =
+                    records.next(self.at_once, self.query.options.batch_limit(self.memory_limit).bytes())?
             {
                 self.report.edit().records_read += decoded.num_rows() as u64;
                 let schema = records.schema.clone();

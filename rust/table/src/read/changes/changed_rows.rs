@@ -86,7 +86,8 @@ impl ChangedRows {
             deletes_win: limit.deletes_win,
             report,
         })?;
-        let before = BaseParts::new(base.rows(BaseSegment::Own, &projection.base)?, query.options.batch_limit());
+        let batches = base.rows(BaseSegment::Own, &projection.base)?;
+        let before = BaseParts::new(batches, query.options.batch_limit(limit.memory_limit));
         let path_values = PathValues::from_path(&query, &partition)?;
         Ok(Some(Self { projection, path_values, before, merge }))
     }

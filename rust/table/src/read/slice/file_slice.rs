@@ -226,7 +226,8 @@ impl Reading {
     ) -> Result<Opened> {
         let query = &split.query;
         let table = avro::Schema::parse(&query.schema)?;
-        let Some(base) = SplitBase::open(split, &table, storage)? else { return Ok(Opened::Nothing) };
+        let limit = query.options.batch_limit(memory_limit);
+        let Some(base) = SplitBase::open(split, &table, storage, limit)? else { return Ok(Opened::Nothing) };
         let base = Arc::new(base);
         let types = avro::arrow_schema(&table, ArrowMapping::Table)?;
         let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
@@ -279,7 +280,7 @@ impl Reading {
             range: RowRange::from_query(query),
             path_values,
             constants: ConstantColumns::new(&constants, select(&types, &query.columns, &[])?),
-            base: BaseParts::new(rows, query.options.batch_limit()),
+            base: BaseParts::new(rows, limit),
             merge,
             report: report.clone(),
         })))

@@ -46,7 +46,8 @@ enum State {
 
 impl Stream {
     /// Batches of `schema` from all splits, read by up to `threads` threads; with one, in the caller's own. Where there
-    /// are more threads than splits, several share one. The batches are the same by any number of threads.
+    /// are more threads than splits, several share one. Rows and their order are the same by any number of threads. So
+    /// are the batches, unless rows are so large that the readers' shares of the memory limit bound them.
     #[must_use]
     pub fn new(schema: SchemaRef, splits: Vec<Split>, threads: usize) -> Self {
         let threads = threads.max(1);
