@@ -14,6 +14,8 @@ use parquet::file::metadata::KeyValue;
 use mortice_base::error::{Error, Result};
 
 const KEY: &str = "mortice.footer.crc32";
+/// How `created_by` of the parquet crate begins.
+const WRITER: &[u8] = b"parquet-rs version ";
 const UNKNOWN: &str = "00000000";
 /// Between key and value of an entry (Thrift's compact protocol): the head of the second field, which is a string, and
 /// the length of the value.
@@ -26,15 +28,19 @@ pub(super) fn unknown_checksum() -> KeyValue {
     KeyValue::new(KEY.to_owned(), UNKNOWN.to_owned())
 }
 
-/// Compares the checksum of a footer, if it has one.
+/// Compares the checksum of a footer, if it has one. Returns true if it has. Programs that copy the key-value metadata of
+/// a file to another one (pyarrow does) copy the checksum, too: it says nothing of their footers.
 ///
 /// # Errors
 /// `InvalidTable` if the bytes have another one.
-pub fn check_footer(footer: &[u8]) -> Result<()> {
-    let Some((before, digits, after)) = parts(footer) else { return Ok(()) };
+pub fn check_footer(footer: &[u8]) -> Result<bool> {
+    let Some((before, digits, after)) = parts(footer) else { return Ok(false) };
     let found = checksum(before, after);
     if digits == found.as_bytes() {
-        return Ok(());
+        return Ok(true);
+    }
+    if !is_of_this_writer(after) {
+        return Ok(false);
     }
     let stored = String::from_utf8_lossy(digits).escape_debug().to_string();
     let message =
@@ -49,6 +55,13 @@ fn parts(footer: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (before, rest) = footer.split_at_checked(start)?;
     let (digits, after) = rest.split_at_checked(UNKNOWN.len())?;
     Some((before, digits, after))
+}
+
+/// Whether the name of the writer, which follows the key-value metadata, is that of the parquet crate, also if a few of its
+/// bytes are damaged.
+fn is_of_this_writer(after: &[u8]) -> bool {
+    let differs = |window: &[u8]| window.iter().zip(WRITER).filter(|(one, two)| one != two).count();
+    after.windows(WRITER.len()).any(|window| differs(window) <= 2)
 }
 
 fn checksum(before: &[u8], after: &[u8]) -> String {
@@ -122,7 +135,7 @@ mod tests {
 
     fn footer() -> Vec<u8> {
         let mut file = b"values in columns".to_vec();
-        file.extend([KEY.as_bytes(), &VALUE_HEAD, UNKNOWN.as_bytes(), b" and more"].concat());
+        file.extend([KEY.as_bytes(), &VALUE_HEAD, UNKNOWN.as_bytes(), b" parquet-rs version 1.2.3, and more"].concat());
         let len = file.len() as u32;
         file.extend(len.to_le_bytes());
         file.extend(b"PAR1");
@@ -154,8 +167,17 @@ mod tests {
 
     #[test]
     fn footers_without_a_checksum_are_not_compared() {
-        check_footer(b"").unwrap();
-        check_footer(b"values in columns").unwrap();
-        check_footer(KEY.as_bytes()).unwrap();
+        for footer in [&b""[..], b"values in columns", KEY.as_bytes()] {
+            assert!(!check_footer(footer).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_checksum_that_another_program_has_copied_is_not_compared() {
+        let ours = footer();
+        assert!(check_footer(&ours).unwrap());
+        let copied =
+            String::from_utf8(ours).unwrap().replace("parquet-rs version 1.2.3", "parquet-cpp-arrow version 24");
+        assert!(!check_footer(copied.as_bytes()).unwrap());
     }
 }

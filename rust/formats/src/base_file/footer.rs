@@ -1,5 +1,6 @@
 //! The footer of a Parquet file.
 
+use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{FooterTail, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::Length as _;
@@ -15,6 +16,15 @@ const TAIL: u64 = 8;
 /// # Errors
 /// Those of the source; if there is no footer, or it is damaged.
 pub(super) fn read_footer(bytes: &SourceBytes) -> Result<ParquetMetaData> {
+    let (footer, _) = checked_footer(bytes)?;
+    ParquetMetaDataReader::decode_metadata(&footer)
+}
+
+/// Returns the bytes of the footer, and whether they have a checksum.
+///
+/// # Errors
+/// As for [`read_footer`].
+pub(super) fn checked_footer(bytes: &SourceBytes) -> Result<(Bytes, bool)> {
     let len = bytes.len();
     let too_small = || ParquetError::EOF(format!("the file of {len} bytes is too small for its footer"));
     let end = len.checked_sub(TAIL).ok_or_else(too_small)?;
@@ -24,6 +34,6 @@ pub(super) fn read_footer(bytes: &SourceBytes) -> Result<ParquetMetaData> {
     }
     let start = end.checked_sub(tail.metadata_length() as u64).ok_or_else(too_small)?;
     let footer = bytes.range(start, end)?;
-    check_footer(&footer).map_err(|error| bytes.failed(bytes.error(error.at_offset(start))))?;
-    ParquetMetaDataReader::decode_metadata(&footer)
+    let has_checksum = check_footer(&footer).map_err(|error| bytes.failed(bytes.error(error.at_offset(start))))?;
+    Ok((footer, has_checksum))
 }
