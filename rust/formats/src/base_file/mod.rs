@@ -12,6 +12,7 @@
 //! | `source_bytes` | a file as the parquet crate reads it, and its errors |
 //! | `footer` | the footer of a Parquet file, its checksum compared |
 //! | `page_checksums` | compares the checksums of all pages |
+//! | `bounds_check` | compares the statistics of footers with values |
 //! | `pages` | the pages of Parquet column chunks, gzip inflated |
 //! | `checked_pages` | pages that are compared with the footer as they are read |
 //! | `footer_schema` | the schema in a Parquet footer, changed before the file is read |
@@ -32,6 +33,7 @@
 mod any_case;
 mod batch_plan;
 mod batches;
+mod bounds_check;
 mod checked_pages;
 mod conform;
 #[cfg(test)]
@@ -59,6 +61,7 @@ mod statistics;
 mod stitched;
 
 pub use batches::batches_until_end;
+pub use bounds_check::check_bounds;
 pub use open::{open, open_parquet, open_source, read_as};
 pub use page_checksums::check_pages;
 pub use reader::{BaseBatches, BaseFile};

@@ -1,5 +1,5 @@
-//! Whether the checksums in data files and in files of the metadata table are those of their bytes: a changed byte need not be noticed
-//! when the file is decoded.
+//! Whether the checksums in data files and in files of the metadata table are those of their bytes, and statistics those of their values:
+//! a changed byte need not be noticed when the file is decoded.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, joined};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::LogFileName;
-use mortice_formats::base_file::check_pages;
+use mortice_formats::base_file::{check_bounds, check_pages};
 use mortice_formats::hfile::check_blocks;
 use mortice_formats::log::LogFile;
 use mortice_storage::{FileSource, SectionSource, Storage, parallel};
 
-/// Compares the checksums of all stored files: pages of parquet files, blocks of HFiles, also of those in logs.
+/// Compares the checksums of all stored files: pages of parquet files, blocks of HFiles, also of those in logs. The statistics of parquet
+/// files whose footer has no checksum are compared with their values.
 ///
 /// # Errors
 /// Those of the storage; `Interrupted` by a signal.
@@ -47,7 +48,7 @@ fn check(path: &str, file: &Arc<dyn FileSource>) -> Result<()> {
         return check_log(file);
     }
     match name.rsplit('.').next() {
-        Some("parquet") => check_pages(file),
+        Some("parquet") => check_pages(file).and_then(|()| check_bounds(file)),
         Some("hfile") => check_blocks(&file.read_all()?),
         _ => Ok(()),
     }
