@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::logs::damage::SeenLog;
+use super::logs::damage::{SeenLog, rollback_target};
 use super::logs::log_blocks::scan;
 use super::report::{DamagedFile, SharedReport};
 use crate::split::Split;
 use crate::timeline::{WrittenRange, WrittenRanges};
 use mortice_base::error::Result;
+use mortice_base::names::RequestedTime;
 use mortice_formats::log::ForwardScan;
 use mortice_storage::{KnownFile, Storage, parallel};
 
@@ -26,7 +27,8 @@ pub enum LogCheck {
 ///     storage: The storage of the table.
 ///     path: The log, relative to the table.
 ///     len: Its length.
-///     written: What completed writes wrote to it.
+///     written, pending: What completed writes wrote to it, and the instants of writes that are not completed. Old writers
+///         record the whole file: blocks of others in it are no damage if they are pending, or rolled back.
 ///
 /// # Errors
 /// `CorruptLog` for a file that is not a log; those of the storage.
@@ -34,15 +36,18 @@ pub fn damage_of_log(
     storage: &dyn Storage,
     path: &str,
     len: u64,
-    written: &[WrittenRange],
+    (written, pending): (&[WrittenRange], &[RequestedTime]),
 ) -> Result<Option<DamagedFile>> {
     let source = storage.open_known(path, &KnownFile { len, etag: None, may_have_grown: true })?;
     let mut seen = SeenLog::new(source.path(), source.len());
+    let mut others = pending.to_vec();
     for block in ForwardScan::new(Arc::clone(&source)) {
         let block = block?;
         seen.note(&block);
         seen.note_instant(&block);
+        others.extend(rollback_target(&block));
     }
+    seen.forget_instants(&others);
     Ok(seen.damage(written))
 }
 

@@ -16,7 +16,7 @@ use crate::split::Query;
 use crate::timeline::{Timeline, WrittenRange, WrittenRanges};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
-use mortice_formats::log::{Block, BlockKind, BlockType};
+use mortice_formats::log::{Block, BlockKind, BlockType, HeaderKey};
 use mortice_merge::config::{OnCorrupt, OnDamage, TableConfig};
 use mortice_storage::Storage;
 
@@ -83,7 +83,7 @@ impl SeenLog {
         }
     }
 
-    /// Forgets blocks of instants that a command of the slice rolls back: they are not read.
+    /// Forgets blocks of instants that a command of the slice rolls back, or that are pending: they are not read.
     pub(in crate::read) fn forget_instants(&mut self, undone: &[RequestedTime]) {
         self.doubtful.retain(|block| !undone.contains(&block.instant));
     }
@@ -155,6 +155,11 @@ impl SeenLog {
         );
         Err(Error::invalid_table(message).in_file(&self.path))
     }
+}
+
+/// Returns the instant that a command rolls back.
+pub(in crate::read) fn rollback_target(block: &Block) -> Option<RequestedTime> {
+    RequestedTime::parse(&block.header.get(HeaderKey::TargetInstantTime)?)
 }
 
 /// Returns the instant of a block with rows or deleted keys.

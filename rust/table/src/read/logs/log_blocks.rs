@@ -4,15 +4,13 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use super::block_schemas::check_schemas;
-use super::damage::SeenLog;
+use super::damage::{SeenLog, rollback_target};
 use crate::file_group::{BaseFile, LogFile};
 use crate::read::report::{CorruptRange, SharedReport};
 use crate::split::{Query, Split};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
-use mortice_formats::log::{
-    BlockKind, BlockRef, ForwardScan, HeaderKey, ScanControl, ScanOrder, ScanRules, ValidBlocks,
-};
+use mortice_formats::log::{BlockKind, BlockRef, ForwardScan, ScanControl, ScanOrder, ScanRules, ValidBlocks};
 use mortice_merge::config::{LogScan, MergeSemantics, OnCorrupt};
 use mortice_storage::{FileSource, KnownFile, PrefixSource, Storage};
 
@@ -61,8 +59,7 @@ pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
             seen.note(&block);
             seen.note_other_instant(&block, name.as_ref(), &split.query);
-            let target = block.header.get(HeaderKey::TargetInstantTime);
-            undone.extend(target.and_then(|target| RequestedTime::parse(&target)));
+            undone.extend(rollback_target(&block));
             control = valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))?;
             if control == ScanControl::Ended {
                 break;

@@ -31,6 +31,7 @@ pub(super) fn damaged_logs(
     let logs: Vec<(String, u64)> =
         logs.map(|(partition, name, _, status)| (joined(partition, name), status.len)).collect();
     let ranges = WrittenRanges::new(table.timeline.clone());
+    let pending: Vec<_> = table.timeline.pending_writes().map(|instant| instant.requested_time.clone()).collect();
     let found = parallel::map(&logs, table.storage.requests_at_once(), |(path, len)| {
         let ranges = ranges.of_log(path)?;
         if let Some(range) = ranges.iter().find(|range| range.bytes.end > *len) {
@@ -41,7 +42,7 @@ pub(super) fn damaged_logs(
         if !contents || ranges.is_empty() {
             return Ok(None);
         }
-        match damage_of_log(table.storage.as_ref(), path, *len, &ranges) {
+        match damage_of_log(table.storage.as_ref(), path, *len, (&ranges, &pending)) {
             Ok(damage) => Ok(damage.map(|damage| {
                 let message = format!("{} (offset {})", damage.reason, damage.offset);
                 Finding::new(FindingKind::DamagedLog, path, message).with_bytes(*len)
