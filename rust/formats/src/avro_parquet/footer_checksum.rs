@@ -28,8 +28,8 @@ pub(super) fn unknown_checksum() -> KeyValue {
     KeyValue::new(KEY.to_owned(), UNKNOWN.to_owned())
 }
 
-/// Compares the checksum of a footer, if it has one. Returns true if it has. Programs that copy the key-value metadata of
-/// a file to another one (pyarrow does) copy the checksum, too: it says nothing of their footers.
+/// Compares the checksum of a footer, if it has one. Returns true if it has. Programs that copy the key-value metadata
+/// of a file to another one (pyarrow does) copy the checksum, too: it says nothing of their footers.
 ///
 /// # Errors
 /// `InvalidTable` if the bytes have another one.
@@ -57,8 +57,8 @@ fn parts(footer: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((before, digits, after))
 }
 
-/// Whether the name of the writer, which follows the key-value metadata, is that of the parquet crate, also if a few of its
-/// bytes are damaged.
+/// Whether the name of the writer, which follows the key-value metadata, is that of the parquet crate, also if a few of
+/// its bytes are damaged.
 fn is_of_this_writer(after: &[u8]) -> bool {
     let differs = |window: &[u8]| window.iter().zip(WRITER).filter(|(one, two)| one != two).count();
     after.windows(WRITER.len()).any(|window| differs(window) <= 2)

@@ -1,5 +1,5 @@
-//! Compares the statistics in the footer of a Parquet file with its values: pruning trusts them, and the footers of other
-//! writers have no checksum.
+//! Compares the statistics in the footer of a Parquet file with its values: pruning trusts them, and the footers of
+//! other writers have no checksum.
 
 use std::ops::Range;
 use std::sync::Arc;

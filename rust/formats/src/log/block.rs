@@ -88,8 +88,8 @@ impl Block {
     }
 
     /// Returns an error if a table read cannot skip the block without the risk of missing rows: damage that Hudi does
-    /// not skip, an unknown type or header key, or a header that no writer writes. Returns `None` for valid blocks, and for corrupt ones that Hudi
-    /// skips.
+    /// not skip, an unknown type or header key, or a header that no writer writes. Returns `None` for valid blocks, and
+    /// for corrupt ones that Hudi skips.
     #[must_use]
     pub fn refusal(&self) -> Option<Error> {
         let refused = match &self.kind {

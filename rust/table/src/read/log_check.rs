@@ -27,8 +27,8 @@ pub enum LogCheck {
 ///     storage: The storage of the table.
 ///     path: The log, relative to the table.
 ///     len: Its length.
-///     written, pending: What completed writes wrote to it, and the instants of writes that are not completed. Old writers
-///         record the whole file: blocks of others in it are no damage if they are pending, or rolled back.
+///     written, pending: What completed writes wrote to it, and the instants of writes that are not completed. Old
+///         writers record the whole file: blocks of others in it are no damage if they are pending, or rolled back.
 ///
 /// # Errors
 /// `CorruptLog` for a file that is not a log; those of the storage.

@@ -9,8 +9,8 @@ pub(super) trait ValueReader: Send {
     /// The next `count` values.
     fn read(&mut self, count: usize) -> Result<ArrayRef>;
 
-    /// At most how many bytes the next `count` values take in memory, of which fewer may be left. About so many if that is
-    /// all that is known.
+    /// At most how many bytes the next `count` values take in memory, of which fewer may be left. About so many if that
+    /// is all that is known.
     ///
     /// # Errors
     /// Those of reading their lengths.

@@ -42,7 +42,8 @@ pub(in crate::read) fn are_known(blocks: &LogBlocks, base: &dyn MergeBase) -> Re
     })
 }
 
-/// Returns the number behind the last row that the records of a block update; `None` if that is not known of each record.
+/// Returns the number behind the last row that the records of a block update; `None` if that is not known of each of
+/// them.
 fn end_of_positions(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: &RequestedTime) -> Option<u64> {
     let header = &found.block.header;
     // Positions are in ascending order, the records of an HFile block in the order of their keys.

@@ -66,8 +66,8 @@ impl SeenLog {
     }
 
     /// Remembers the instant of a block if it may be another than that of the write: headers have no checksum. From
-    /// version 8 on, the name of the log has the instant. Before, an instant that the timeline does not have may be that
-    /// of a write that was rolled back.
+    /// version 8 on, the name of the log has the instant. Before, an instant that the timeline does not have may be
+    /// that of a write that was rolled back.
     ///
     /// Args:
     ///     block: The block.
