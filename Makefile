@@ -108,8 +108,8 @@ test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST) $(IN_PARALLEL)
 
 # The time limit is meant for a test's own few examples.
-soak: develop ## services stopped at each of their changes; the property tests, with SOAK_EXAMPLES new examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
-	MORTICE_EVERY_STOP=1 $(CARGO) test -p mortice-write --lib -- stopped_services
+soak: develop ## services stopped, and stalled, at each of their changes; the property tests, with SOAK_EXAMPLES new examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
+	MORTICE_EVERY_STOP=1 $(CARGO) test -p mortice-write --lib -- stopped_services stalled_changes
 	$(NEW_SEED) MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
 
 soak-writers: check-tools ## SCHEDULES simulated schedules of writers, services and readers at the same time, with crashes, stalls and wrong clocks (MORTICE_TEST_SEED=… repeats one)

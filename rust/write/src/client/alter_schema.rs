@@ -60,9 +60,21 @@ pub fn alter_schema(
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
+    alter_at(&TableLocation::new(&table.uri, &table.storage_options), (table, columns), options, validator)
+}
+
+/// The same of a table at a location.
+///
+/// # Errors
+/// As for [`alter_schema`].
+pub(super) fn alter_at(
+    location: &TableLocation,
+    (table, columns): (&Arc<OpenTable>, &AlteredColumns),
+    options: &BTreeMap<String, String>,
+    validator: Option<Arc<dyn CommitValidator>>,
+) -> Result<WriteResult> {
     Schema::parse(&columns.schema)?.check_readable()?;
-    let location = TableLocation::new(&table.uri, &table.storage_options);
-    let target = WritableTable::of_table(&location, Arc::clone(table), options, "upsert")?;
+    let target = WritableTable::of_table(location, Arc::clone(table), options, "upsert")?;
     let target = Arc::new(target.with_validator(validator));
     let source = MergeSource::new(table, &[]);
     let mut transaction = Transaction::begin(&target, WriteOperation::AlterSchema)?;

@@ -11,6 +11,7 @@ mod service_tests;
 mod simulation;
 mod stalled_changes;
 mod stalled_services;
+mod stalling_services;
 mod stopped_services;
 mod undone_instants;
 mod upkeep_rules;

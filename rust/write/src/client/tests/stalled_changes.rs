@@ -2,161 +2,215 @@
 //! writers write, clean, compact and archive. Nothing that was reported is lost, and the one that stalled succeeds or gives way.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use super::stopped_services::{FIRST, Table, options};
-use super::undone_instants::{take_for_dead, upsert};
-use crate::maintenance::{
-    MetadataBuildRequest, SavepointRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction,
-    run_metadata_build, run_savepoint, verify,
+use super::stalling_services::{
+    Effect, METADATA_CHANGES, RECOVERIES, SERVICES, SHARED, Stalling, TableRows, WRITES, archive, clean, compact,
 };
-use crate::services::{Archival, Cleaning};
-use crate::writable_table::{TableLocation, WritableTable};
+use super::stopped_services::{FIRST, Row, Table};
+use super::undone_instants::{take_for_dead, upsert};
+use crate::client::stored_columns;
+use crate::maintenance::{VerifyOptions, verify};
+use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
+use mortice_merge::config::ReadOptions;
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{LocalStorage, StorageOptions};
+use mortice_table::timeline::{Action, Timeline};
 
-const SHARED: [(&str, &str); 7] = [
-    ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
-    ("hoodie.write.lock.provider", "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"),
-    ("hoodie.time.generator.max_expected_clock_skew_ms", "1"),
-    ("hoodie.parquet.small.file.limit", "0"),
-    ("hoodie.clean.automatic", "false"),
-    ("hoodie.archive.automatic", "false"),
-    ("hoodie.metadata.compact.max.delta.commits", "3"),
-];
-const FEW: [(&str, &str); 3] =
-    [("hoodie.keep.min.commits", "2"), ("hoodie.keep.max.commits", "3"), ("hoodie.clean.commits.retained", "1")];
-/// The changes that are tried: one in so many.
-const STEP: usize = 9;
-
-fn clean(location: &TableLocation) -> Result<()> {
-    let target = WritableTable::open(location, &options(&[SHARED.as_slice(), &FEW].concat()), "clean")?;
-    Cleaning::new(&target)?.run().map(drop)
+fn timeline(location: &TableLocation) -> Timeline {
+    location.open_table(ReadOptions::default()).unwrap().timeline.clone()
 }
-
-fn archive(location: &TableLocation) -> Result<()> {
-    let target = WritableTable::open(location, &options(&[SHARED.as_slice(), &FEW].concat()), "archive")?;
-    Archival::new(&target)?.run().map(drop)
-}
-
-fn compact(location: &TableLocation) -> Result<()> {
-    run_compaction(location, ServiceRequest::BOTH, &options(&SHARED)).map(drop)
-}
-
-fn cluster(location: &TableLocation) -> Result<()> {
-    run_clustering(location, ServiceRequest::BOTH, &options(&SHARED)).map(drop)
-}
-
-fn savepoint(location: &TableLocation) -> Result<()> {
-    let table = location.open_table(mortice_merge::config::ReadOptions::default())?;
-    let writes: Vec<String> = table.timeline.completed_writes().map(|write| write.requested_time.to_string()).collect();
-    let instant = writes.into_iter().rev().nth(1).unwrap();
-    run_savepoint(location, &SavepointRequest { instant, ..SavepointRequest::default() }, &options(&SHARED)).map(drop)
-}
-
-fn rebuild(location: &TableLocation) -> Result<()> {
-    let request = MetadataBuildRequest { rebuilds: true, ..MetadataBuildRequest::default() };
-    run_metadata_build(location, &request, &options(&SHARED)).map(drop)
-}
-
-fn write_with_services(location: &TableLocation) -> Result<()> {
-    let inline = [("hoodie.compact.inline", "true"), ("hoodie.compact.inline.max.delta.commits", "1")];
-    let given: Vec<(&str, &str)> =
-        SHARED.iter().chain(&FEW).chain(&inline).filter(|(name, _)| !name.contains("automatic")).copied().collect();
-    upsert(location, ("own", "y", 1), &given)
-}
-
-type NamedService = (&'static str, fn(&TableLocation) -> Result<()>);
-
-const SERVICES: [NamedService; 7] = [
-    ("archival", archive),
-    ("savepoint", savepoint),
-    ("clean", clean),
-    ("compaction", compact),
-    ("clustering", cluster),
-    ("metadata build", rebuild),
-    ("write with services", write_with_services),
-];
 
 /// Requested times of completed writes, on the timeline and in the archive.
 fn completed(location: &TableLocation) -> BTreeSet<String> {
-    let timeline = location.open_table(mortice_merge::config::ReadOptions::default()).unwrap().timeline.clone();
+    let timeline = timeline(location);
     let archived = timeline.archived().unwrap().to_vec();
     let writes = archived.iter().filter(|write| write.is_completed_write()).chain(timeline.completed_writes());
     writes.map(|write| write.requested_time.to_string()).collect()
 }
 
-/// What others do meanwhile. Those that find the table changed by the one that stalled give way.
-fn go_on(location: &TableLocation, folder: &std::path::Path) {
+/// Whether a change is one before which a service may stall: those of locks and heartbeats stay.
+fn is_change(path: &str) -> bool {
+    !path.ends_with("/lock") && !path.contains(".heartbeat")
+}
+
+fn is_restoring(location: &TableLocation) -> bool {
+    timeline(location).pending(Action::Restore).next().is_some()
+}
+
+/// What others do meanwhile. Those that find the table changed by the one that stalled give way. Returns the rows that
+/// were reported as written: while a restore is not completed, writes are refused.
+fn go_on(location: &TableLocation, folder: &std::path::Path, context: &str) -> TableRows {
     take_for_dead(folder);
-    upsert(location, ("n", "x", 1), &SHARED).unwrap();
+    let mut written = TableRows::new();
+    let mut put = |row: Row| match upsert(location, row, &SHARED) {
+        Ok(()) => {
+            written.retain(|(key, _)| key != row.0);
+            written.insert((row.0.to_owned(), row.2));
+        }
+        Err(error) => assert!(is_restoring(location) && error.kind() == ErrorKind::Unsupported, "{context}: {error}"),
+    };
+    put(("n", "x", 1));
     for service in [clean, archive] {
         let _ = service(location);
     }
     for row in [("n", "x", 2), ("o", "y", 2)] {
-        upsert(location, row, &SHARED).unwrap();
+        put(row);
     }
     for service in [compact, clean, archive] {
         let _ = service(location);
     }
+    written
 }
 
-/// Stalls a service before a change. Returns whether there was that change.
-fn stall_at(origin: &Table, (name, run): NamedService, change: usize, context: &str) -> bool {
+/// The rows that a table may have once a service or write has ended.
+fn possible_rows(before: &TableRows, effect: Effect, done: &Result<()>) -> Vec<TableRows> {
+    let changed = |change: fn(&mut TableRows)| {
+        let mut after = before.clone();
+        change(&mut after);
+        after
+    };
+    let is_written = done.as_ref().map_or_else(|error| error.kind() == ErrorKind::TableService, |()| true);
+    match effect {
+        Effect::Write(change) | Effect::Undoing(change) if is_written => vec![changed(change)],
+        Effect::Undoing(change) => vec![before.clone(), changed(change)],
+        Effect::Same | Effect::Write(_) => vec![before.clone()],
+    }
+}
+
+/// Makes sure that savepoints have their files, and that the definitions of indexes are those of the partitions that
+/// there are.
+fn check_files(table: &Table, context: &str) {
+    let open = table.open(false);
+    for savepoint in open.timeline.savepoints() {
+        for (partition, names) in open.timeline.files_of_savepoint(savepoint, true).unwrap() {
+            let missing = names.iter().find(|name| !table.folder.path().join(&partition).join(name).exists());
+            assert_eq!(missing, None, "{context}: {savepoint} lacks a file");
+        }
+    }
+    let definitions = std::fs::read_to_string(table.folder.path().join(".hoodie/.index_defs/index.json"));
+    let definitions = definitions.unwrap_or_default();
+    let is_undefined = |name: &&&str| table.partitions().contains(**name) && !definitions.contains(**name);
+    let undefined = ["column_stats", "record_index"].iter().find(is_undefined);
+    assert!(open.config.version.number() < 8 || undefined.is_none(), "{context}: {undefined:?} is not defined");
+}
+
+/// Whether a file is the one before whose change a service stalls.
+type IsWanted = Box<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Stalls a service before a change, and checks what is there when it has ended. Returns whether there was that change.
+fn stall_at(origin: &Table, stalling: &Stalling, is_wanted: IsWanted, context: &str) -> bool {
     let table = origin.copy();
     let before = table.rows(false);
     let (location, folder) =
         (TableLocation::new(&table.uri(), &StorageOptions::new()), table.folder.path().to_path_buf());
-    let known = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
-    let (others, noted) = (location.clone(), Arc::clone(&known));
+    let first = completed(&location);
+    let known = Arc::new(Mutex::new((BTreeSet::new(), TableRows::new())));
+    let (others, noted, what) = (location.clone(), Arc::clone(&known), context.to_owned());
     let meanwhile: Meanwhile = Box::new(move || {
-        go_on(&others, &folder);
-        *noted.lock().unwrap() = completed(&others);
+        let written = go_on(&others, &folder, &what);
+        *noted.lock().unwrap() = (completed(&others), written);
     });
-    let seen = AtomicUsize::new(0);
-    let is_change = move |path: &str| {
-        !path.ends_with("/lock") && !path.contains(".heartbeat") && seen.fetch_add(1, Ordering::SeqCst) == change
-    };
-    let store = InterruptedStore::new(Arc::new(LocalStorage::new(&table.uri(), true)), is_change, vec![meanwhile]);
-    let done = run(&TableLocation::in_store(Arc::clone(&store) as _, &table.uri()));
+    let store = InterruptedStore::with_all(Arc::new(LocalStorage::new(&table.uri(), true)), is_wanted, vec![meanwhile]);
+    let done = (stalling.run)(&TableLocation::in_store(Arc::clone(&store) as _, &table.uri()));
     if !store.was_interrupted() {
         done.unwrap();
         return false;
     }
-    let is_written = name == "write with services"
-        && done.as_ref().map_or_else(|error| error.kind() == ErrorKind::TableService, |()| true);
     take_for_dead(table.folder.path());
+    if stalling.is_repeated && done.is_err() && (is_restoring(&location) || matches!(stalling.effect, Effect::Same)) {
+        (stalling.run)(&location).unwrap_or_else(|error| panic!("{context}: {error}; first: {done:?}"));
+    }
     upsert(&location, ("p", "x", 3), &SHARED).unwrap_or_else(|error| panic!("{context}: {error}; first: {done:?}"));
-    let mut expected = before;
-    expected.extend([("n", 2), ("o", 2), ("p", 3)].map(|(key, value)| (key.to_owned(), value)));
-    expected.extend(is_written.then(|| ("own".to_owned(), 1)));
-    assert_eq!(table.rows(true), expected, "{context}: {done:?}");
-    assert_eq!(table.rows(false), expected, "{context}: {done:?}");
-    let known = known.lock().unwrap();
-    let lost: Vec<&String> = known.iter().filter(|time| !completed(&location).contains(*time)).collect();
+    let (known, mut written) = std::mem::take(&mut *known.lock().unwrap());
+    written.insert(("p".to_owned(), 3));
+    let rows = table.rows(true);
+    let mut possible = possible_rows(&before, stalling.effect, &done);
+    possible.iter_mut().for_each(|possible| possible.extend(written.iter().cloned()));
+    assert!(possible.contains(&rows), "{context}: {rows:?} and not {possible:?}; {done:?}");
+    assert_eq!(table.rows(false), rows, "{context}: {done:?}");
+    let is_undone = |time: &String| matches!(stalling.effect, Effect::Undoing(_)) && first.contains(time);
+    let now = completed(&location);
+    let lost: Vec<&String> = known.iter().filter(|time| !now.contains(*time) && !is_undone(time)).collect();
     assert!(lost.is_empty(), "{context}: {lost:?} are nowhere; {done:?}");
     let findings = verify(&location, &VerifyOptions::default()).unwrap().findings;
     assert!(findings.is_empty(), "{context}: {findings:?}; {done:?}");
+    check_files(&table, &format!("{context}: {done:?}"));
+    if stalling.name.starts_with("change of columns") && done.is_ok() {
+        let columns = stored_columns(&table.open(false)).unwrap().0;
+        assert!(columns.contains("described"), "{context}: {columns}");
+    }
     true
+}
+
+fn prepared(version: u8, stalling: &Stalling) -> Table {
+    let table = Table::new(version);
+    table.upsert(&FIRST, &SHARED);
+    for value in 2..7 {
+        table.upsert(&[("a", "x", value), ("c", "y", value)], &SHARED);
+    }
+    (stalling.prepare)(&table);
+    table
+}
+
+/// The changes that a service makes which is not stalled.
+fn count_changes(origin: &Table, stalling: &Stalling) -> usize {
+    let (table, seen) = (origin.copy(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&seen);
+    let is_wanted = move |path: &str| is_change(path) && count.fetch_add(1, Ordering::SeqCst) == usize::MAX;
+    let store = InterruptedStore::with_all(Arc::new(LocalStorage::new(&table.uri(), true)), is_wanted, Vec::new());
+    (stalling.run)(&TableLocation::in_store(store, &table.uri())).unwrap();
+    seen.load(Ordering::SeqCst)
+}
+
+fn stall_everywhere(services: &[Stalling]) {
+    let is_every = std::env::var("MORTICE_EVERY_STOP").is_ok_and(|every| every == "1");
+    for (version, stalling) in [6, 9].into_iter().flat_map(|version| services.iter().map(move |one| (version, one))) {
+        let table = prepared(version, stalling);
+        let changes = count_changes(&table, stalling);
+        let part = if version == 6 { [1, 5] } else { [3, 7] };
+        let tried = if is_every { (0..changes).collect() } else { part.map(|part| changes * part / 8).to_vec() };
+        for change in tried {
+            let context = format!("version {version}, {}, stalled before change {change} of {changes}", stalling.name);
+            let seen = AtomicUsize::new(0);
+            let is_wanted = move |path: &str| is_change(path) && seen.fetch_add(1, Ordering::SeqCst) == change;
+            stall_at(&table, stalling, Box::new(is_wanted), &context);
+        }
+    }
 }
 
 #[test]
 fn nothing_is_lost_at_any_change_that_a_service_stalls_before() {
-    let is_every = std::env::var("MORTICE_EVERY_STOP").is_ok_and(|every| every == "1");
-    for (version, service) in [6, 9].into_iter().flat_map(|version| SERVICES.map(|service| (version, service))) {
-        let table = Table::new(version);
-        table.upsert(&FIRST, &SHARED);
-        for value in 2..7 {
-            table.upsert(&[("a", "x", value), ("c", "y", value)], &SHARED);
-        }
-        let first = if is_every { 0 } else { usize::from(version) % STEP };
-        for change in (first..).step_by(if is_every { 1 } else { STEP }) {
-            let context = format!("version {version}, {}, stalled before change {change}", service.0);
-            if !stall_at(&table, service, change, &context) {
-                break;
-            }
-        }
+    stall_everywhere(&SERVICES);
+}
+
+#[test]
+fn nothing_is_lost_at_any_change_that_a_change_of_the_metadata_table_stalls_before() {
+    stall_everywhere(&METADATA_CHANGES);
+}
+
+#[test]
+fn nothing_is_lost_at_any_change_that_a_write_stalls_before() {
+    stall_everywhere(&WRITES);
+}
+
+#[test]
+fn a_rollback_or_restore_that_stalls_is_done_or_not_and_takes_no_other_rows() {
+    stall_everywhere(&RECOVERIES);
+}
+
+#[test]
+fn the_moments_before_files_that_a_rollback_has_made_useless_lose_nothing() {
+    let is_of_table = |path: &str| !path.starts_with(".hoodie/metadata/");
+    let [write, rollback] = [&WRITES[0], &RECOVERIES[0]];
+    for version in [6, 9] {
+        let is_inflight = move |path: &str| is_of_table(path) && path.ends_with(".inflight");
+        let context = format!("version {version}, stalled before it is inflight");
+        assert!(stall_at(&prepared(version, write), write, Box::new(is_inflight), &context));
     }
+    let is_log = |path: &str| !path.starts_with(".hoodie/") && path.contains(".log.");
+    let context = "stalled before a log with a rollback block";
+    assert!(stall_at(&prepared(6, rollback), rollback, Box::new(is_log), context));
 }
