@@ -166,6 +166,34 @@ def test_files_that_count_as_committed_and_were_not_are_found(tmp_path):
     assert "n" in table.snapshot(columns=["id"]).to_arrow()["id"].to_pylist(), "readers take it for committed"
 
 
+@pytest.mark.parametrize("version", [6, 9])
+def test_files_of_which_nothing_is_known_are_kept(tmp_path, version):
+    """The archive may have lost their commit: no rollback says that they were never part of the table."""
+    table = new_table(tmp_path / "trips", version, "COPY_ON_WRITE")
+    for ts in range(1, 11):
+        table.upsert(rows(("a", "x", ts, float(ts))), NO_METADATA | NO_SMALL_FILES)
+    table.archive(
+        NO_METADATA
+        | {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "5", "hoodie.clean.commits.retained": "1"}
+    )
+    table = mortice.Table(table.uri)
+    instants = [instant.requested_time for instant in table.timeline.archived]
+    unknown = str(int(instants[1]) + 1)
+    assert unknown not in instants
+    written = next(pathlib.Path(table.uri).glob(f"x/*_{table.timeline[-1].requested_time}.parquet"))
+    file = written.with_name(f"00000000-0000-0000-0000-000000000000-0_0-0-0_{unknown}.parquet")
+    shutil.copy(written, file)
+    os.utime(file, (OLD, OLD))
+    [finding] = table.verify(contents=False).findings
+    assert (finding.kind, finding.path) == ("unaccounted_file", f"x/{file.name}")
+    assert finding.remedy == "keep the file, and find out which write it is of"
+    done = table.repair(NO_METADATA)
+    assert (done.repaired, done.left) == ([], [finding])
+    assert file.exists()
+    table.clean(NO_METADATA | {"hoodie.clean.commits.retained": "1"})
+    assert file.exists()
+
+
 def test_the_next_write_removes_what_was_left_in_the_metadata_table(table):
     root, instant = pathlib.Path(table.uri) / ".hoodie/metadata/.hoodie", table.timeline[-1].requested_time
     put(table, root / ".heartbeat" / instant)

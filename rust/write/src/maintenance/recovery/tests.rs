@@ -1,14 +1,16 @@
 //! What cleans have deleted, on tables made by hand: restores, savepoints, rollbacks and queries that need it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{RestoreResult, SavepointRequest, plan_restore, plan_rollback, plan_savepoint, run_restore};
+use super::{RestoreResult, SavepointRequest, plan_restore, plan_rollback, plan_savepoint, run_restore, run_savepoint};
 use crate::writable_table::TableLocation;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_formats::filter::Filter;
 use mortice_merge::config::ReadOptions;
+use mortice_storage::interrupted_store::InterruptedStore;
 use mortice_storage::{FileStore, FolderEntry, LocalStorage, Storage, StorageOptions};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{
@@ -25,14 +27,14 @@ fn base(file_id: &str, day: u8) -> String {
 }
 
 struct Table {
-    folder: tempfile::TempDir,
+    root: tempfile::TempDir,
     version: u8,
 }
 
 impl Table {
     /// Writes of the first three days. The third has replaced the file group `f` of the others by `g`.
     fn new(version: u8) -> Self {
-        let table = Self { folder: tempfile::tempdir().unwrap(), version };
+        let table = Self { root: tempfile::tempdir().unwrap(), version };
         let layout = if version < 8 { 1 } else { 2 };
         let properties = format!(
             "hoodie.table.name=t\nhoodie.table.version={version}\nhoodie.timeline.layout.version={layout}\n\
@@ -65,15 +67,19 @@ impl Table {
     }
 
     fn uri(&self) -> String {
-        self.folder.path().to_string_lossy().into_owned()
+        self.root.path().to_string_lossy().into_owned()
     }
 
     fn put(&self, path: &str, content: &[u8]) {
         self.local().put(path, &Bytes::copy_from_slice(content), None).unwrap();
     }
 
+    fn folder(&self) -> &'static str {
+        if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" }
+    }
+
     fn complete(&self, day: u8, action: &str, plan: &[u8], content: &[u8]) {
-        let (time, folder) = (time(day), if self.version < 8 { ".hoodie" } else { ".hoodie/timeline" });
+        let (time, folder) = (time(day), self.folder());
         let completion =
             if self.version < 8 { String::new() } else { format!("_{}", time.replace("000000000", "000001000")) };
         self.put(&format!("{folder}/{time}.{action}.requested"), plan);
@@ -81,8 +87,8 @@ impl Table {
         self.put(&format!("{folder}/{time}{completion}.{action}"), content);
     }
 
-    /// A clean on a day that deletes files, without those that it fails to delete.
-    fn clean(&self, day: u8, retained: Option<u8>, names: &[String], failed: &[String]) {
+    /// The plan of a clean.
+    fn clean_plan(&self, names: &[String]) -> Vec<u8> {
         let file = |name: &String| HoodieCleanFileInfo {
             file_path: Some(format!("{}/p/{name}", self.uri())),
             is_bootstrap_base_file: Some(false),
@@ -96,11 +102,16 @@ impl Table {
             )])),
             ..HoodieCleanerPlan::default()
         };
+        plan.to_avro().unwrap()
+    }
+
+    /// A clean on a day that deletes files, without those that it fails to delete.
+    fn clean(&self, day: u8, retained: Option<u8>, names: &[String], failed: &[String]) {
         let clean = HoodieCleanMetadata {
             earliest_commit_to_retain: retained.map_or_else(String::new, time),
             ..HoodieCleanMetadata::default()
         };
-        self.complete(day, "clean", &plan.to_avro().unwrap(), &clean.to_avro().unwrap());
+        self.complete(day, "clean", &self.clean_plan(names), &clean.to_avro().unwrap());
         for name in names.iter().filter(|name| !failed.contains(name)) {
             self.local().delete(&format!("p/{name}")).unwrap();
         }
@@ -208,12 +219,56 @@ fn a_table_restored_below_what_a_clean_retained_is_read_by_time() {
         table.restore(2, false).unwrap();
         assert_eq!(table.read(2), Ok(vec![base("f", 2)]), "version {version}");
         let store = table.local();
-        let folder = if version < 8 { ".hoodie" } else { ".hoodie/timeline" };
+        let folder = table.folder();
         let names = store.list(folder).unwrap().unwrap();
         for name in names.iter().map(FolderEntry::name).filter(|name| name.contains("savepoint")) {
             store.delete(&format!("{folder}/{name}")).unwrap();
         }
         let after = (table.read(1), table.read(2), table.savepoint(2));
         assert_eq!(after, (Err(ErrorKind::FileCleaned), Ok(vec![base("f", 2)]), Ok(1)), "version {version}");
+    }
+}
+
+/// Makes a savepoint of the second write, and stalls before it is completed. Returns the savepoints that the table has
+/// then.
+fn savepoint_beside(
+    table: &Arc<Table>,
+    meanwhile: impl FnOnce(&Table) + Send + 'static,
+) -> (std::result::Result<(), ErrorKind>, usize) {
+    let others = Arc::clone(table);
+    let store = InterruptedStore::new(
+        Arc::new(table.local()),
+        |path| path.ends_with(".savepoint"),
+        vec![Box::new(move || meanwhile(&others))],
+    );
+    let request = SavepointRequest { instant: time(2), ..SavepointRequest::default() };
+    let location = TableLocation::in_store(Arc::clone(&store) as _, &table.uri());
+    let done = run_savepoint(&location, &request, &options()).map(drop).map_err(|error| error.kind());
+    assert!(store.was_interrupted());
+    let names = table.local().list(table.folder()).unwrap().unwrap();
+    (done, names.iter().filter(|entry| entry.name().contains("savepoint")).count())
+}
+
+#[test]
+fn a_savepoint_that_stalled_while_its_files_were_deleted_is_none() {
+    const REFUSED: (std::result::Result<(), ErrorKind>, usize) = (Err(ErrorKind::WriteConflict), 0);
+    const MADE: (std::result::Result<(), ErrorKind>, usize) = (Ok(()), 2);
+    for version in [6, 8, 9] {
+        let table = || Arc::new(Table::new(version));
+        assert_eq!(savepoint_beside(&table(), |_| ()), MADE, "version {version}");
+        let cleaned = |day| move |table: &Table| table.clean(5, None, &[base("f", day)], &[]);
+        assert_eq!(savepoint_beside(&table(), cleaned(2)), REFUSED, "version {version}, its file");
+        assert_eq!(savepoint_beside(&table(), cleaned(1)), MADE, "version {version}, another file");
+        let planned = |table: &Table| {
+            table.put(&format!("{}/{}.clean.requested", table.folder(), time(5)), &table.clean_plan(&[base("f", 2)]));
+        };
+        assert_eq!(savepoint_beside(&table(), planned), REFUSED, "version {version}, a clean under way");
+        let undone = |table: &Table| {
+            let files = table.local().list_recursively("").unwrap().into_iter().map(|(path, _)| path);
+            let of_write = |path: &String| path.contains(&time(2)) && !path.contains("savepoint");
+            files.filter(of_write).for_each(|path| table.local().delete(&path).unwrap());
+            table.complete(5, "rollback", b"", b"");
+        };
+        assert_eq!(savepoint_beside(&table(), undone), REFUSED, "version {version}, a rollback of its write");
     }
 }
