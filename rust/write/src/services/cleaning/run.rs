@@ -28,7 +28,7 @@ use crate::services::failed_writes::roll_back_failed_writes;
 use crate::services::listings::Listings;
 use crate::services::restore::check_no_restore;
 use crate::writable_table::{TableState, WritableTable};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{TableType, TimelineLayout};
 use mortice_table::file_group::FileSystemView;
@@ -140,7 +140,7 @@ impl<'a> Cleaning<'a> {
             self.planner(&table, |planner| Ok((!only_if_due || planner.is_due()) && planner.may_find(Utc::now())?))?;
         if let Some((instant, found, table)) = if is_due { self.schedule()? } else { None } {
             let plan = self.checked_plan(&table, &instant)?;
-            let plan = plan.ok_or_else(|| Error::internal("the plan of a clean is lost").at_instant(&instant))?;
+            let plan = plan.ok_or_else(|| executed_by_another(&instant))?;
             // This process may have been stopped before its plan was on the timeline, while others went on.
             let (now, needed) = if self.has_other_instants(&table)? {
                 let now = self.target.reopen()?;
@@ -300,9 +300,19 @@ impl<'a> Cleaning<'a> {
     fn complete(&self, clock: &Clock, table: &OpenTable, instant: &RequestedTime, content: &Bytes) -> Result<()> {
         let writer = self.target.timeline_writer(table);
         let completion = clock.completion_time(instant, &[&table.timeline])?;
-        let completed = writer.complete_or_fail(instant, Action::Clean, &completion, content)?;
+        let completed = writer.complete_or_fail(instant, Action::Clean, &completion, content);
+        let completed = completed.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => executed_by_another(instant).caused_by(error),
+            _ => error,
+        })?;
         self.target.advance(table, completed).map(drop)
     }
+}
+
+/// The error of a clean that stalled while another process has executed its plan, and maybe archived it.
+fn executed_by_another(instant: &RequestedTime) -> Error {
+    let message = "another writer has executed the plan of this clean meanwhile; clean again to delete what is left";
+    Error::new(ErrorKind::WriteConflict, message).at_instant(instant)
 }
 
 /// Whether there are instants that a writer may have failed at.
