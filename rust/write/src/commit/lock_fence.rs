@@ -15,6 +15,7 @@ use mortice_base::names::LogFileName;
 use mortice_storage::{FileStore, FileVersion, PutOutcome, RenameOutcome, StoreUpload, StoreWrapper};
 
 const METADATA: &str = ".hoodie/metadata/";
+const METADATA_TIMELINE: &str = ".hoodie/metadata/.hoodie/";
 const HEARTBEATS: [&str; 2] = [".hoodie/.heartbeat/", ".hoodie/metadata/.hoodie/.heartbeat/"];
 
 /// The lock that a writer holds, if it holds one.
@@ -158,8 +159,12 @@ impl StoreWrapper for FencedStore {
         self.store.rename(from, to)
     }
 
+    /// Files of a metadata table that is built again have the names of those before.
     fn remove(&self, path: &str) -> Result<()> {
         self.check_time(path)?;
+        if path.starts_with(METADATA) && !path.starts_with(METADATA_TIMELINE) {
+            self.fence.check()?;
+        }
         self.store.delete(path)
     }
 
@@ -244,6 +249,7 @@ mod tests {
         lock.0[1].store(true, Ordering::Relaxed);
         assert!(is_refused(store.put("a", &x, Some(&version())).map(drop)));
         assert!(is_refused(store.upload("c").unwrap().finish().map(drop)));
+        assert!(is_refused(store.delete(".hoodie/metadata/files/f.hfile")));
         store.put_if_absent("b", &x).unwrap();
         assert!(is_refused(store.put_if_absent(".hoodie/timeline/1.commit.requested", &x).map(drop)));
         assert!(is_refused(store.put_if_absent("p/.f-0_20240101000000000.log.2_1-0-1", &x).map(drop)));
