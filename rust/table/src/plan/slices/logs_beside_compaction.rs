@@ -1,4 +1,4 @@
-//! Logs that were begun while a compaction was pending.
+//! Logs that were begun before a compaction was completed, and are not in it.
 //!
 //! Their writers found keys in the base file before the compaction. If such a key had been deleted, the compaction
 //! leaves it out, and the log has its newest row: an index of base files alone does not find it, so that an upsert
@@ -25,8 +25,9 @@ impl<'a> LogsBesideCompaction<'a> {
         Self { table, times_of_files: OnceCell::new() }
     }
 
-    /// Adds to the slices of base files the logs of `slices` that were begun while the compaction that made the file
-    /// was pending. Up to table version 7, where a log has blocks of several writes, those that can have such blocks.
+    /// Adds to the slices of base files the logs of `slices` that were begun before the compaction that made the file
+    /// was completed: also before it was planned, if they were completed after that. Up to table version 7, where a log
+    /// has blocks of several writes, those that can have such blocks.
     /// Of an archived compaction there are none.
     ///
     /// # Errors
@@ -46,16 +47,24 @@ impl<'a> LogsBesideCompaction<'a> {
 
     fn logs_of(&self, file: &BaseFile, slice: &FileSlice) -> Result<Vec<LogFile>> {
         let Some(completion) = self.completion(&file.instant)? else { return Ok(Vec::new()) };
-        let is_beside = |time: &RequestedTime| *time > file.instant && time.as_str() < completion.as_str();
-        let mut writes = self.table.timeline.instants().iter().filter(|instant| instant.is_completed_write());
-        if !writes.any(|instant| is_beside(&instant.requested_time)) {
-            return Ok(Vec::new());
-        }
-        let logs = slice.log_files.iter().filter(|log| match self.table.config.layout() {
-            TimelineLayout::V1 => true,
-            TimelineLayout::V2 => LogFileName::parse(log.name()).is_some_and(|name| is_beside(&name.instant)),
-        });
-        Ok(logs.cloned().collect())
+        let is_before_end = |time: &RequestedTime| time.as_str() < completion.as_str();
+        let logs = slice.log_files.iter();
+        Ok(match self.table.config.layout() {
+            TimelineLayout::V1 => {
+                // A compaction is not planned while a write is pending.
+                let is_beside = |time: &RequestedTime| *time > file.instant && is_before_end(time);
+                let mut writes = self.table.timeline.completed_writes();
+                match writes.any(|write| is_beside(&write.requested_time)) {
+                    true => logs.cloned().collect(),
+                    false => Vec::new(),
+                }
+            }
+            TimelineLayout::V2 => {
+                let is_beside =
+                    |log: &&LogFile| LogFileName::parse(log.name()).is_some_and(|name| is_before_end(&name.instant));
+                logs.filter(is_beside).cloned().collect()
+            }
+        })
     }
 
     /// When a compaction of the active timeline was completed.

@@ -4,6 +4,7 @@ mod assignment;
 mod concurrent_inserts;
 mod guarded_services;
 mod indexes;
+mod keys_beside_compaction;
 mod late_files;
 mod lost_lock;
 mod metadata_history;
