@@ -80,8 +80,8 @@ impl MappedPages {
 
 #[cfg(unix)]
 fn release(map: &Mmap) -> std::io::Result<()> {
-    // SAFETY: the mapping is shared with the file and read only: no page has contents of its own that would be lost, and one
-    // that is touched again has the same bytes, as nobody writes to the file (`MappedFile::map`).
+    // SAFETY: the mapping is shared with the file and read only: no page has contents of its own that would be lost,
+    // and one that is touched again has the same bytes, as nobody writes to the file (`MappedFile::map`).
     unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) }
 }
 
