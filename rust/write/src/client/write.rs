@@ -284,7 +284,8 @@ pub(super) fn place_inserts(operation: WriteOperation) -> PlaceInserts {
     }
 }
 
-/// The rows of an insert without those whose keys are in the table, if these are not to be written.///
+/// The rows of an insert without those whose keys are in the table, if these are not to be written.
+///
 /// # Errors
 /// As for [`present_keys`]; `InvalidArgument` if such rows are to fail the write.
 pub(super) fn without_duplicates(

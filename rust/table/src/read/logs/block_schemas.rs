@@ -11,7 +11,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::damage::written_ranges;
-use super::log_blocks::LogBlocks;
 use crate::read::report::SharedReport;
 use crate::split::Query;
 use mortice_avro::{Field, Schema, Type};
@@ -20,20 +19,20 @@ use mortice_base::names::meta_columns;
 use mortice_formats::log::{Block, BlockKind, BlockType, HeaderKey};
 use mortice_storage::Storage;
 
-/// Compares the schemas of data blocks with those of the table and of their writes.
+/// Compares the schemas of data blocks with those of the table and of their writes. Blocks come with the paths of their
+/// logs.
 ///
 /// # Errors
 /// `CorruptLog`, with file, block and instant; those of reading the timeline.
-pub(super) fn check_schemas(
-    blocks: &LogBlocks,
+pub(super) fn check_schemas<'b>(
+    blocks: impl Iterator<Item = (&'b Block, Option<&'b str>)>,
     query: &Query,
     storage: &Arc<dyn Storage>,
     report: &SharedReport,
 ) -> Result<()> {
     let mut table: Option<BTreeSet<String>> = None;
     let mut checked: HashSet<&Bytes> = HashSet::new();
-    for found in &blocks.blocks {
-        let block = &found.block;
+    for (block, path) in blocks {
         let Some(text) = schema_text(block).filter(|text| checked.insert(*text)) else { continue };
         if table.is_none() {
             table = Some(columns(&Schema::parse(&query.schema)?));
@@ -47,8 +46,8 @@ pub(super) fn check_schemas(
                 Some(instant) => error.at_instant(instant),
                 None => error,
             };
-            match blocks.files.get(found.file) {
-                Some(file) => error.in_file(file.path()),
+            match path {
+                Some(path) => error.in_file(path),
                 None => error,
             }
         };

@@ -80,7 +80,8 @@ pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &
     edited.uncommitted += valid.uncommitted;
     drop(edited);
     let found = LogBlocks { files, blocks: valid.finish()? };
-    check_schemas(&found, &split.query, storage, report)?;
+    let blocks = found.blocks.iter().map(|one| (&one.block, found.files.get(one.file).map(|file| file.path())));
+    check_schemas(blocks, &split.query, storage, report)?;
     Ok(found)
 }
 
