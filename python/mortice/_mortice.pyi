@@ -71,6 +71,7 @@ __all__ = [
     "delete_where",
     "forget_schema",
     "has_hdfs",
+    "is_table_property",
     "log_compact",
     "merge_buckets",
     "merge_into",
