@@ -1,16 +1,36 @@
 """Views, paths and earlier states: one query sees one state of each table, the newest, wherever it is named."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
 import mortice
 import mortice.spark
+from mortice.errors import TableNotFoundError
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 
 
 def run(spark, text):
     return [tuple(row) for row in mortice.spark.sql(spark, text).collect()]
+
+
+def test_a_view_whose_table_was_removed_is_in_nobodys_way(spark, tmp_path):
+    rows = pa.table({"id": [1, 2], "name": ["a", "b"]})
+    paths = {}
+    for name in ("gone", "there"):
+        paths[name] = mortice.create_table(tmp_path / name, data=rows, record_key="id").uri
+    run(spark, f"CREATE TEMPORARY VIEW gone USING mortice OPTIONS (path '{paths['gone']}')")
+    shutil.rmtree(tmp_path / "gone")
+    try:
+        source = "(SELECT 1 AS id) gone"
+        run(spark, f"MERGE INTO mortice.`{paths['there']}` t USING {source} ON t.id = gone.id WHEN MATCHED THEN DELETE")
+        assert run(spark, f"SELECT gone.name FROM mortice.`{paths['there']}` gone") == [("b",)]
+        with pytest.raises(TableNotFoundError, match="gone"):
+            run(spark, "SELECT * FROM gone")
+    finally:
+        spark.catalog.dropTempView("gone")
 
 
 @pytest.fixture(scope="module")

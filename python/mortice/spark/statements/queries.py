@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, TableNotFoundError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
 from mortice.spark.statements.clauses import options_clause, partition_clause
@@ -81,8 +81,16 @@ class Views:
                 found[at > 0 and cursor.tokens[at - 1].text == "."].add(one.text.lower())
         for name in views_named(self.spark, *found):
             table = named_table(self.spark, [name])
-            if table is not None:
-                make_view(self.spark, name, table, self._read(table.path, None, table.options))
+            if table is None:
+                continue
+            try:
+                rows = self._read(table.path, None, table.options)
+            except TableNotFoundError:
+                # A name of the statement's own, such as an alias, may be that of a view whose table was removed.
+                if any(one.parts[-1].lower() == name for one in relations_of(cursor) if not one.is_known):
+                    raise
+                continue
+            make_view(self.spark, name, table, rows)
 
     def add_with(self, cursor: Cursor, clause: WithClause) -> None:
         """Makes views of the names that WITH gives, and puts them in place in the rest of a statement.
