@@ -10,17 +10,12 @@ import pytest
 
 import mortice
 from support.tables.damaged import logs_of, newest_log
+from support.tables.written import NO_SERVICES
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("ts", pa.int64()), ("fare", pa.decimal128(9, 2)), ("at", pa.struct([("city", pa.string())]))]
 )
-OPTIONS = {
-    "hoodie.metadata.enable": "false",
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.compact.inline": "false",
-    "hoodie.parquet.small.file.limit": "0",
-}
+OPTIONS = NO_SERVICES | {"hoodie.parquet.small.file.limit": "0"}
 KEYS = {
     0: "INSTANT_TIME",
     2: "SCHEMA",

@@ -8,14 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
+from support.tables.written import NO_SERVICES
 
 SCHEMA = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("fare", pa.float64()), ("city", pa.string())])
 CODECS = ["uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw"]
-OPTIONS = {
-    "hoodie.metadata.enable": "false",
-    "hoodie.clean.automatic": "false",
-    "hoodie.archive.automatic": "false",
-    "hoodie.compact.inline": "false",
+OPTIONS = NO_SERVICES | {
     "hoodie.parquet.small.file.limit": "0",
     "hoodie.logfile.data.block.format": "parquet",
 }

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from support.tables.written import NO_METADATA
+from support.tables.written import NO_SERVICES
 
 MEMORY = 8 << 20
 BATCH = 1 << 20  # MEMORY / 8
@@ -21,7 +21,6 @@ MOST = 2 * BATCH
 ROWS = 48
 TYPES = ["MERGE_ON_READ", "COPY_ON_WRITE"]
 SHAPES = ["distinct", "alike", "some"]
-NO_SERVICES = NO_METADATA | {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
 LOGS = NO_SERVICES | {"hoodie.parquet.small.file.limit": "0"}
 
 

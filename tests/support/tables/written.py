@@ -7,6 +7,12 @@ import mortice
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
 KINDS = [(version, table_type) for version in (6, 8, 9) for table_type in ("MERGE_ON_READ", "COPY_ON_WRITE")]
 NO_METADATA = {"hoodie.metadata.enable": "false"}
+NO_SERVICES = NO_METADATA | {
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+    "hoodie.compact.inline": "false",
+}
+"""Writes run no table service, and keep no metadata table."""
 
 
 def rows(*given, schema=SCHEMA):
