@@ -28,6 +28,8 @@ HOSTILE ?= 100000
 # Examples are the same at every run, but those of the targets that explore, which print their seed.
 NEW_SEED := export MORTICE_TEST_SEED=$${MORTICE_TEST_SEED:-$$(( (RANDOM << 30) + (RANDOM << 15) + RANDOM ))}; echo "MORTICE_TEST_SEED=$$MORTICE_TEST_SEED";
 SCHEDULES ?= 100000
+# Reads by Arrow UDFs, writes in tasks, statements, services, types: each way through Spark's own classes once.
+QUICK_SPARK35 := cluster compact connect delete_where joins merge_into merge_udf options procedures read schema sql sql_text stream_writer tasks type_matrix write
 SOAK_MINUTES ?= 10
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names metadata schemas evolution properties options filter split write_state
 RUFF_PATHS := python tests benches tools
@@ -36,7 +38,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -97,15 +99,19 @@ develop: setup ## compile the native module, unoptimised and checked, and instal
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
 	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py
 
-# Rust first: between calls of maturin and of Cargo, the crates that depend on the Python are compiled again.
-test: lint-rust test-rust lint-python lint-language test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, benchmarks once, a part on Spark 3.5
+# What is quick comes first, and Spark last. Rust comes before Python: between calls of maturin and of Cargo, the crates
+# that depend on the Python are compiled again.
+test: lint-language lint-rust test-rust lint-python test-python test-benches test-spark test-spark35 ## lint, Rust tests, Python tests, benchmarks once, Spark 4, a part on Spark 3.5 (QUICK=1: a smaller one)
 
 # The whole workspace at once: Arrow is compiled once, with what all of it asks for.
 test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few rows
 	$(CARGO) test --quiet --workspace
 
-test-python: develop ## Python and Spark 4 tests, and the examples in docstrings, in TEST_PROCESSES processes (2)
-	$(PYTEST) $(IN_PARALLEL)
+test-python: develop ## Python tests without Spark, and the examples in docstrings, in TEST_PROCESSES processes (2)
+	$(PYTEST) $(IN_PARALLEL) --ignore tests/spark
+
+test-spark: develop ## the tests on Spark 4, in TEST_PROCESSES processes
+	$(PYTEST) $(IN_PARALLEL) tests/spark
 
 # The time limit is meant for a test's own few examples.
 soak: develop ## services stopped, and stalled, at each of their changes; the property tests, with SOAK_EXAMPLES new examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
@@ -125,12 +131,12 @@ soak-memory: build ## memory of reads, writes and services of 20 times their lim
 test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
 	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable
 
-test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files
+test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files (QUICK=1: what calls classes of Spark in which releases differ)
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
 		$(MAKE) --no-print-directory setup-spark35 && \
 		{ $(PYTHON) tests/support/hudi/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
-		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4 and not slow and not newest" $(IN_PARALLEL) tests/spark; \
+		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4 and not slow and not newest" $(IN_PARALLEL) $(if $(QUICK),$(QUICK_SPARK35:%=tests/spark/test_%.py),tests/spark); \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
 
 # Spark 4.3 is in .venv. Python 3.10 knows none later than 4.0 in it, 3.12 and later no Spark 3.5.
