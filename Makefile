@@ -29,7 +29,7 @@ HOSTILE ?= 100000
 NEW_SEED := export MORTICE_TEST_SEED=$${MORTICE_TEST_SEED:-$$(( (RANDOM << 30) + (RANDOM << 15) + RANDOM ))}; echo "MORTICE_TEST_SEED=$$MORTICE_TEST_SEED";
 SCHEDULES ?= 100000
 # Reads by Arrow UDFs, writes in tasks, statements, services, types: each way through Spark's own classes once.
-QUICK_SPARK35 := cluster compact connect delete_where joins merge_into merge_udf options procedures read schema sql sql_text stream_writer tasks type_matrix write
+QUICK_SPARK35 := cluster compact delete_where joins merge_into merge_udf options procedures read schema sql sql_text stream_writer tasks type_matrix write
 SOAK_MINUTES ?= 10
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names metadata schemas evolution properties options filter split write_state
 RUFF_PATHS := python tests benches tools
