@@ -23,10 +23,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning
 BY_PLACE = "t.id = s.id AND t.city = s.city"
 SPARK_CASES = [
     ("record index", "mor-9", "0"),
-    ("record index", "cow-9", "100000000"),
-    ("record index", "mor-9 by commit time", "100000000"),
+    pytest.param("record index", "cow-9", "100000000", marks=pytest.mark.slow),
+    pytest.param("record index", "mor-9 by commit time", "100000000", marks=pytest.mark.slow),
     ("record index, moves", "mor-8", "0"),
-    ("record index", "mor-6", "100000000"),
+    pytest.param("record index", "mor-6", "100000000", marks=pytest.mark.slow),
     ("global simple", "mor-9", "100000000"),
     ("global bloom, stays", "cow-6", "100000000"),
     ("simple", "mor-9", "0"),

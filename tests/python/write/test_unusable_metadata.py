@@ -84,10 +84,16 @@ DAMAGE = [
 ]
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
-def table(request, tmp_path):
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
+def built(request, tmp_path_factory):
+    """A table of each kind, which tests copy."""
     version, table_type = request.param
-    return written(new_table(tmp_path / "trips", version, table_type), {})
+    return written(new_table(tmp_path_factory.mktemp("built") / "trips", version, table_type), {})
+
+
+@pytest.fixture
+def table(built, tmp_path):
+    return mortice.Table(str(shutil.copytree(built.uri, tmp_path / "trips")))
 
 
 def written(table, options):
