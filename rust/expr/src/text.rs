@@ -1,0 +1,69 @@
+//! An expression or a filter as it was written, for errors that show the place.
+
+use mortice_base::Error;
+
+const MOST_SHOWN: usize = 200;
+const EXAMPLE: &str = "; an example: fare > 80 and city in ('oslo', 'lima')";
+
+/// What is parsed: an expression, or a filter, which has dates without quotes and compares columns with literals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grammar {
+    /// An expression.
+    Expression,
+    /// The text of a filter.
+    Filter,
+}
+
+/// The text of an expression.
+#[derive(Debug, Clone)]
+pub struct ExpressionText {
+    pub(crate) chars: Vec<char>,
+    pub(crate) grammar: Grammar,
+}
+
+impl ExpressionText {
+    /// The text that is parsed by a grammar.
+    #[must_use]
+    pub fn new(text: &str, grammar: Grammar) -> Self {
+        Self { chars: text.chars().collect(), grammar }
+    }
+
+    /// Returns the error for the text: what is wrong, at which place, counted from 0 and shown from 1.
+    #[must_use]
+    pub fn refused(&self, at: usize, what: &str) -> Error {
+        let mut shown: String = self.chars.iter().take(MOST_SHOWN).collect();
+        if self.chars.len() > MOST_SHOWN {
+            shown.push('…');
+        }
+        let (kind, example) = match self.grammar {
+            Grammar::Expression => ("expression", ""),
+            Grammar::Filter => ("filter", EXAMPLE),
+        };
+        let place = at.saturating_add(1);
+        Error::invalid_argument(format!("the {kind} {} {what} at character {place}{example}", quoted(&shown)))
+    }
+
+    /// The text between two places.
+    pub(crate) fn between(&self, start: usize, end: usize) -> String {
+        self.chars.iter().skip(start).take(end.saturating_sub(start)).collect()
+    }
+}
+
+/// Returns a string in quotes, as Python shows it.
+pub(crate) fn quoted(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut shown = String::from(quote);
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            '\\' => shown.push_str("\\\\"),
+            other if other == quote => shown.extend(['\\', other]),
+            other if other.is_control() => shown.extend(other.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown.push(quote);
+    shown
+}
