@@ -22,11 +22,14 @@
 
 mod decimals;
 mod functions;
+mod kinds;
 mod lexer;
 mod literals;
 mod moments;
+mod parse;
 mod text;
 mod tree;
 
+pub use parse::parse;
 pub use text::{ExpressionText, Grammar};
 pub use tree::{Call, Case, ColumnNode, Node};
