@@ -21,6 +21,7 @@
 //! compute.
 
 mod decimals;
+mod evaluate;
 mod functions;
 mod kinds;
 mod lexer;
