@@ -20,6 +20,7 @@
 //! that overflows, a division by zero and a cast of a value that the type does not hold are errors. Arrow's kernels
 //! compute.
 
+mod columns;
 mod decimals;
 mod evaluate;
 mod functions;
@@ -31,6 +32,8 @@ mod parse;
 mod text;
 mod tree;
 
+pub use columns::Sides;
+pub use evaluate::Batches;
 pub use parse::parse;
 pub use text::{ExpressionText, Grammar};
 pub use tree::{Call, Case, ColumnNode, Node};
