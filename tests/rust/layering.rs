@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// The crates with the modules, lowest first. `avro` and `storage` are one module each, whose files are in the crate's
 /// root.
-const CRATES: &[&str] = &["base", "storage", "avro", "formats", "merge", "table", "write"];
+const CRATES: &[&str] = &["base", "storage", "avro", "formats", "expr", "merge", "table", "write"];
 
 /// Crates that are one module.
-const ONE_MODULE: &[&str] = &["storage", "avro"];
+const ONE_MODULE: &[&str] = &["storage", "avro", "expr"];
 
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
@@ -33,6 +33,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("spill", &["storage"]),
     ("filter", &["names"]),
     ("avro", &["cursor", "trusted", "names"]),
+    ("expr", &[]),
     ("avro_parquet", &["avro", "gzip"]),
     ("hfile", &["cursor", "gzip", "protobuf", "storage"]),
     ("orc", &["cursor", "zone_rules", "protobuf", "storage"]),

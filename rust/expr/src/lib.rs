@@ -20,20 +20,27 @@
 //! that overflows, a division by zero and a cast of a value that the type does not hold are errors. Arrow's kernels
 //! compute.
 
+mod assign;
 mod columns;
 mod decimals;
 mod evaluate;
+mod expression;
 mod functions;
 mod kinds;
 mod lexer;
 mod literals;
 mod moments;
 mod parse;
+mod pushdown;
+#[cfg(test)]
+mod tests;
 mod text;
 mod tree;
 
 pub use columns::Sides;
 pub use evaluate::Batches;
+pub use expression::Expression;
 pub use parse::parse;
+pub use pushdown::PushedTerm;
 pub use text::{ExpressionText, Grammar};
 pub use tree::{Call, Case, ColumnNode, Node};

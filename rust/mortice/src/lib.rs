@@ -1,12 +1,14 @@
 //! mortice reads and writes Apache Hudi tables, and runs table services on them.
 //!
 //! This crate is the facade of the crates below it, which have one layer each: `mortice-base`, `mortice-storage`,
-//! `mortice-avro`, `mortice-formats`, `mortice-merge`, `mortice-table` and `mortice-write`. It contains no code, so
-//! that a program depends on one crate, and the names of modules do not change when a module moves to another crate.
-//! Cargo holds crates to their order, `tests/rust/layering.rs` the modules within them (see `ARCHITECTURE.md`).
+//! `mortice-avro`, `mortice-formats`, `mortice-expr`, `mortice-merge`, `mortice-table` and `mortice-write`. It contains
+//! no code, so that a program depends on one crate, and the names of modules do not change when a module moves to
+//! another crate. Cargo holds crates to their order, `tests/rust/layering.rs` the modules within them (see
+//! `ARCHITECTURE.md`).
 
 pub use mortice_avro as avro;
 pub use mortice_base::{cursor, error, names, progress, protobuf};
+pub use mortice_expr as expr;
 pub use mortice_formats::{avro_parquet, base_file, bloom, filter, hfile, log, orc};
 pub use mortice_merge::{config, keys, merge, spill};
 pub use mortice_storage as storage;
