@@ -6,6 +6,7 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, final
 
+from mortice.errors import InvalidArgumentError
 from mortice.task_runner import TaskRunner
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ColumnChange",
     "DistributedService",
     "DistributedWrite",
+    "Expression",
     "Finding",
     "Follower",
     "LeftOutRow",
@@ -69,6 +71,7 @@ __all__ = [
     "delete_partitions",
     "delete_savepoint",
     "delete_where",
+    "filter_error",
     "forget_schema",
     "has_hdfs",
     "is_table_property",
@@ -76,6 +79,7 @@ __all__ = [
     "merge_buckets",
     "merge_into",
     "merge_rows",
+    "parse_filter",
     "pause_after_conflict",
     "plan_cluster",
     "plan_compact",
@@ -116,6 +120,60 @@ class ArrowBatch:
     num_rows: int
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Expression:
+    """An expression over the columns of sides. Values are batches of one column.
+
+    Args:
+        text: The expression.
+        sides: The names of the sides, and Arrow data of their schemas.
+        aliases: Other names of the sides, in lower case, and the sides.
+    """
+
+    def __new__(cls, text: str, sides: Sequence[tuple[str, Any]], aliases: Sequence[tuple[str, str]]) -> Expression: ...
+    @staticmethod
+    def constant(value: Any, text: str) -> Expression:
+        """Returns the expression of the value of a batch of one row and one column."""
+
+    def data_type(self) -> ArrowSchema:
+        """Returns a schema of one column, which has the type of the values."""
+
+    def check_condition(self) -> None:
+        """Raises `InvalidArgumentError` for another type than boolean."""
+
+    def names(self, side: str) -> list[str]:
+        """Returns the top-level columns of a side that the expression reads."""
+
+    def plain_column(self) -> tuple[str, str] | None:
+        """Returns the side and the name of the column that the expression is; None if it is anything else."""
+
+    def conjuncts(self) -> list[Expression]:
+        """Returns the conditions that must all be true for the condition to be true."""
+
+    def equality(self, one: str, other: str) -> tuple[Expression, Expression] | None:
+        """Returns the values of two sides whose equality the condition is; None if it is anything else."""
+
+    def evaluate(self, batches: Sequence[tuple[str, Any]]) -> ArrowBatch:
+        """Returns the value for each row of the batches of the sides."""
+
+    def selected(self, batches: Sequence[tuple[str, Any]]) -> ArrowBatch:
+        """Returns for each row whether the condition is true, and not null."""
+
+    def assigned(self, batches: Sequence[tuple[str, Any]], column: Any) -> ArrowBatch:
+        """Returns the value for each row, in the type of the column of a schema, which holds it exactly."""
+
+    def key_values(self, batches: Sequence[tuple[str, Any]], other: Expression) -> ArrowBatch:
+        """Returns the value for each row, in the type in which it is joined with the value of another expression."""
+
+    def pushed_terms(self, side: str) -> list[tuple[str, str, ArrowBatch | None]]:
+        """Returns the columns, operators and values of filters that rows satisfy for which the condition is true."""
+
+def parse_filter(text: str) -> tuple[Any, ...]:
+    """Returns the tree of a filter: nested tuples, each with its kind first. Raises `InvalidArgumentError`."""
+
+def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
+    """Returns the error for a filter, which shows the place, counted from 0."""
 
 @final
 class Table:

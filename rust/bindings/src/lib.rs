@@ -21,6 +21,7 @@ mod credentials;
 mod distributed;
 mod distributed_service;
 mod errors;
+mod expression;
 mod follower;
 mod forks;
 mod instants;
@@ -52,6 +53,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("has_hdfs", cfg!(feature = "hdfs"))?;
     forks::register(module)?;
+    expression::add(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;
     module.add_class::<scan::QueryPlan>()?;
