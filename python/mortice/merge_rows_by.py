@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError
 from mortice.expressions import Columns, Expression
-from mortice.expressions.kernels import as_type, cast, common_type, row_numbers
-from mortice.expressions.pushdown import conjuncts
-from mortice.expressions.tree import Call, Column, Node, traverse
+from mortice.row_numbers import row_numbers
 
 __all__ = ["SOURCE", "TARGET", "JoinKey", "MergeCondition", "condition_of"]
 
 TARGET, SOURCE = "target", "source"
 PAIRS = 1 << 18
 """Pairs of rows whose condition is evaluated at a time."""
-_ZERO = 0.0
 
 
+@dataclass(frozen=True)
 class JoinKey:
     """An equality of a value of the stored row and one of the given row."""
 
-    def __init__(self, target: Node, source: Node) -> None:
-        self.target = target
-        self.source = source
+    target: Expression
+    source: Expression
 
 
 class MergeCondition:
@@ -40,37 +37,18 @@ class MergeCondition:
     def __init__(self, expression: Expression) -> None:
         self.expression = expression
         self.keys: list[JoinKey] = []
-        self.rest: list[Node] = []
-        for node in conjuncts(expression.tree):
-            key = self._key(node)
-            if key is None:
-                self.rest.append(node)
+        self.rest: list[Expression] = []
+        for condition in expression.conjuncts():
+            values = condition.equality(TARGET, SOURCE)
+            if values is None:
+                self.rest.append(condition)
             else:
-                self.keys.append(key)
+                self.keys.append(JoinKey(*values))
 
-    def _key(self, node: Node) -> JoinKey | None:
-        if not isinstance(node, Call) or node.name != "=":
-            return None
-        sides = [self._sides(argument) for argument in node.arguments]
-        one, other = node.arguments
-        if sides == [{TARGET}, {SOURCE}]:
-            return JoinKey(one, other)
-        return JoinKey(other, one) if sides == [{SOURCE}, {TARGET}] else None
-
-    def _sides(self, node: Node) -> set[str]:
-        return {self.expression.found(part)[0] for part in traverse(node) if isinstance(part, Column)}
-
-    def plain(self, node: Node) -> str | None:
-        """Returns the name of the column that a node is; None if it is anything else."""
-        if not isinstance(node, Column):
-            return None
-        _, path = self.expression.found(node)
-        return path[0] if len(path) == 1 else None
-
-    def key_columns(self) -> dict[str, Node]:
+    def key_columns(self) -> dict[str, Expression]:
         """Returns the columns of the table that equal a value of the given row, and that value."""
-        named = ((self.plain(key.target), key.source) for key in self.keys)
-        return {name: source for name, source in named if name is not None}
+        named = ((key.target.plain_column(), key.source) for key in self.keys)
+        return {column[1]: source for column, source in named if column is not None}
 
 
 def condition_of(on: str | list[str], columns: Columns) -> MergeCondition:
@@ -90,19 +68,12 @@ class SourceRows:
     Args:
         rows: The rows, as one batch.
         condition: The condition of the merge.
-        target: An empty batch of the table's columns.
     """
 
-    def __init__(self, rows: pa.RecordBatch, condition: MergeCondition, target: pa.RecordBatch) -> None:
+    def __init__(self, rows: pa.RecordBatch, condition: MergeCondition) -> None:
         self.rows = rows
         self.condition = condition
-        expression = condition.expression
-        self._types, keys = [], []
-        for key in condition.keys:
-            value = expression.evaluate_part(key.source, {SOURCE: rows})
-            other = expression.evaluate_part(key.target, {TARGET: target})
-            self._types.append(common_type(value.type, other.type))
-            keys.append(_joinable(as_type(value, self._types[-1])))
+        keys = [key.source.key_values({SOURCE: rows}, key.target) for key in condition.keys]
         self._keys = [f"k{number}" for number in range(len(keys))]
         numbers = row_numbers(rows.num_rows)
         self._table = pa.table([*keys, numbers], names=[*self._keys, "s"])
@@ -116,9 +87,7 @@ class SourceRows:
     def _joined(self, stored: pa.RecordBatch) -> Iterator[pa.Table]:
         numbers = row_numbers(stored.num_rows)
         if self._keys:
-            expression = self.condition.expression
-            values = [expression.evaluate_part(key.target, {TARGET: stored}) for key in self.condition.keys]
-            keys = [_joinable(as_type(value, kind)) for value, kind in zip(values, self._types, strict=True)]
+            keys = [key.target.key_values({TARGET: stored}, key.source) for key in self.condition.keys]
             left = pa.table([*keys, numbers], names=[*self._keys, "t"])
             found = left.join(self._table, self._keys, join_type="inner").select(["t", "s"])
             for start in range(0, found.num_rows, PAIRS):
@@ -139,8 +108,8 @@ class SourceRows:
         if not self.condition.rest or not pairs.num_rows:
             return pairs
         sides = taken(pairs, stored, self.rows, (expression.names(TARGET), expression.names(SOURCE)))
-        for node in self.condition.rest:
-            is_true = pc.fill_null(cast(expression.evaluate_part(node, sides), pa.bool_()), False)
+        for condition in self.condition.rest:
+            is_true = condition.selected(sides)
             pairs = pairs.filter(is_true)
             sides = {side: batch.filter(is_true) for side, batch in sides.items()}
         return pairs
@@ -163,10 +132,3 @@ def taken(
         # A batch without columns has no rows.
         sides[side] = rows.select(kept or rows.schema.names[:1]).take(pairs.column(number).combine_chunks())
     return sides
-
-
-def _joinable(values: Any) -> pa.Array[Any]:
-    """Returns values that are equal only if their bytes are: there are two zeros, and decimals have one width."""
-    if pa.types.is_floating(values.type):
-        return pc.add(values, pa.scalar(_ZERO, values.type))
-    return values

@@ -17,11 +17,11 @@ from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions import Columns, Expression, pushed_terms
-from mortice.expressions.kernels import row_numbers
 from mortice.filters import Term
 from mortice.merge_clauses import ALL, MergeClause
 from mortice.merge_rows_by import SOURCE, TARGET, SourceRows, condition_of, taken
 from mortice.row_changes import BATCH_ROWS, KEYS, ChangedRows, assignments
+from mortice.row_numbers import row_numbers
 from mortice.scan import Scan
 from mortice.update_where import Snapshot
 from mortice.validators import CommitCheck
@@ -91,7 +91,7 @@ class _Merge:
         _mortice.check_changes(native, list(dict.fromkeys(updated)), dict(options))
         self.changed = ChangedRows(native, updated)
         self.given = _one_batch(data)
-        self.rows = SourceRows(self.given, self.condition, pa.RecordBatch.from_pylist([], schema=own))
+        self.rows = SourceRows(self.given, self.condition)
         self.matched: list[pa.Array[Any]] = []
 
     def _bound(self, clause: MergeClause) -> _Bound:
@@ -108,7 +108,7 @@ class _Merge:
         """Returns the columns that both sides have; of a matched row those that are not equal already."""
         names = [name for name in self.sides[TARGET].names if name in self.sides[SOURCE].names]
         if clause.side == "matched":
-            equal = {name for name, node in self.condition.key_columns().items() if self.condition.plain(node) == name}
+            equal = {name for name, node in self.condition.key_columns().items() if _column(node) == name}
             names = [name for name in names if name not in equal]
         if not names:
             raise InvalidArgumentError(f"{clause.name}: rows and table have no columns in common; name them in values")
@@ -249,7 +249,7 @@ class _Merge:
     def _values(self, names: list[str]) -> pa.RecordBatch | None:
         """Returns the distinct values that columns of the table are to have; None if the table has other types."""
         sources, own = self.condition.key_columns(), self.sides[TARGET]
-        columns = [self.condition.expression.evaluate_part(sources[n], {SOURCE: self.given}) for n in names]
+        columns = [sources[n].evaluate({SOURCE: self.given}) for n in names]
         try:
             columns = [pc.cast(column, own.field(n).type) for n, column in zip(names, columns, strict=True)]
         except pa.ArrowException:
@@ -265,6 +265,11 @@ class _Merge:
             if values is not None and values.num_rows <= _MOST_PARTITIONS and _is_filtered(values.column(0).type):
                 terms.append((name, "in", values.column(0).to_pylist()))
         return terms
+
+
+def _column(value: Expression) -> str | None:
+    found = value.plain_column()
+    return None if found is None else found[1]
 
 
 def _is_filtered(kind: pa.DataType) -> bool:
