@@ -34,6 +34,6 @@ pub use read_options::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions
 pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
-    OptionDecision, OptionHandling, ParsedOptions, SCHEMA_CHANGES, WriteOptions, decisions as write_option_decisions,
-    is_commit_metadata, is_table_property, table_properties,
+    OptionDecision, OptionHandling, ParsedOptions, WriteOption, WriteOptions, decisions as write_option_decisions,
+    is_commit_metadata, is_table_property, option_names, table_properties,
 };

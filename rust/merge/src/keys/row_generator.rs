@@ -1,14 +1,14 @@
 //! Which key generator a writer uses: the table's own, else the one that the options name, else the one that Hudi
 //! infers from the fields (`KeyGenUtils.inferKeyGeneratorType`).
 
-use crate::config::{TableConfig, WriteOptions};
+use crate::config::{TableConfig, WriteOption, WriteOptions, option_names};
 use mortice_base::error::{Error, Result};
 
-const CLASS: &str = "hoodie.datasource.write.keygenerator.class";
-const TYPE: &str = "hoodie.datasource.write.keygenerator.type";
+const CLASS: WriteOption<option_names::Text> = option_names::KEY_GENERATOR_CLASS;
+const TYPE: WriteOption<option_names::Text> = option_names::KEY_GENERATOR_TYPE;
 /// Hudi's option for keys of one field by the complex key generator: false is `field:value`, true is `value`.
-pub const NEW_ENCODING: &str = "hoodie.write.complex.keygen.new.encoding";
-const VALIDATION: &str = "hoodie.write.complex.keygen.validation.enable";
+pub const NEW_ENCODING: WriteOption<option_names::OptionalBoolean> = option_names::WRITE_COMPLEX_KEYGEN_NEW_ENCODING;
+const VALIDATION: WriteOption<option_names::Boolean> = option_names::WRITE_COMPLEX_KEYGEN_VALIDATION_ENABLE;
 
 /// Key generators that rows are written with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl RowGenerator {
     /// Spark SQL; [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
     pub(super) fn choose(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let option = [CLASS, TYPE].iter().find_map(|name| {
-            let value = options.text(name)?;
+            let value = options.text(*name)?;
             Some((*name, value))
         });
         let named = option.map(|(_, value)| Self::from_name(value)).transpose()?;

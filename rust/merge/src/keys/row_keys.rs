@@ -12,7 +12,7 @@ use super::record_key::RecordKey;
 use super::row_generator::RowGenerator;
 use super::row_partitions::{RowPartitions, checked_type, missing};
 use super::row_text;
-use crate::config::{TableConfig, WriteOptions};
+use crate::config::{TableConfig, WriteOption, WriteOptions, option_names};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 
@@ -20,7 +20,8 @@ use mortice_base::names::{RequestedTime, meta_columns};
 const NULL_PART: &str = "__null__";
 /// The part that is empty.
 const EMPTY_PART: &str = "__empty__";
-const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
+const CONSISTENT: WriteOption<option_names::Boolean> =
+    option_names::DATASOURCE_WRITE_KEYGENERATOR_CONSISTENT_LOGICAL_TIMESTAMP_ENABLED;
 
 /// The record key and the partition path of each row of a batch. Neither is ever null.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,11 +12,12 @@ use super::path_escape::escape_into;
 use super::row_generator::{RowGenerator, kinds_of, partition_kinds};
 use super::row_text;
 use super::row_times::RowTimes;
-use crate::config::{TableConfig, WriteOptions};
+use crate::config::{TableConfig, WriteOption, WriteOptions, option_names};
 use mortice_base::error::{Error, Result};
 
-const FIELDS_OPTION: &str = "hoodie.datasource.write.partitionpath.field";
-const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
+const FIELDS_OPTION: WriteOption<option_names::Text> = option_names::PARTITION_PATH_FIELD;
+const CONSISTENT: WriteOption<option_names::Boolean> =
+    option_names::DATASOURCE_WRITE_KEYGENERATOR_CONSISTENT_LOGICAL_TIMESTAMP_ENABLED;
 
 /// How the partition path of a row is made.
 #[derive(Debug, Clone)]

@@ -99,7 +99,7 @@ impl RowTimes {
     pub(super) fn new(config: &TableConfig, options: &WriteOptions, consistent: bool) -> Result<Self> {
         let property = |name: &str| {
             let mut names = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
-            names.find_map(|name| config.properties.get(&name).or(options.given_text(&name)).map(str::to_owned))
+            names.find_map(|name| config.properties.get(&name).or(options.property_text(&name)).map(str::to_owned))
         };
         let unit = TimeUnit::from_properties(&property)?;
         let format = "hoodie.keygen.timebased.output.dateformat";

@@ -3,7 +3,7 @@
 use crate::index::{BucketOptions, Index};
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOptions, option_names};
 
 /// Where rows with new keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl AssignOptions {
     /// # Errors
     /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's own.
     pub fn from_options(index: &dyn Index, options: &WriteOptions) -> Result<Self> {
-        if let Some(class) = options.given_text("hoodie.record.size.estimator.class")
+        if let Some(class) = options.given_text(option_names::RECORD_SIZE_ESTIMATOR_CLASS)
             && !class.ends_with(".AverageRecordSizeEstimator")
         {
             return Err(Error::unsupported(format!(
@@ -54,18 +54,18 @@ impl AssignOptions {
             )));
         }
         // Negative limits switch small files off, as 0 does.
-        let limit: i64 = options.integer("hoodie.parquet.small.file.limit")?;
-        let threshold = options.number("hoodie.record.size.estimation.threshold")?;
-        let split = options.integer("hoodie.copyonwrite.insert.split.size")?;
-        let is_automatic = options.boolean("hoodie.copyonwrite.insert.auto.split")?;
+        let limit: i64 = options.integer(option_names::PARQUET_SMALL_FILE_LIMIT)?;
+        let threshold = options.number(option_names::RECORD_SIZE_ESTIMATION_THRESHOLD)?;
+        let split = options.integer(option_names::COPYONWRITE_INSERT_SPLIT_SIZE)?;
+        let is_automatic = options.boolean(option_names::COPYONWRITE_INSERT_AUTO_SPLIT)?;
         Ok(Self {
             max_file_size: options.integer(MAX_FILE_BYTES)?,
             small_file_limit: u64::try_from(limit).unwrap_or(0),
-            small_file_candidates: options.integer("hoodie.merge.small.file.group.candidates.limit")?,
+            small_file_candidates: options.integer(option_names::MERGE_SMALL_FILE_GROUP_CANDIDATES_LIMIT)?,
             insert_split: (!is_automatic).then_some(split),
-            record_size: options.integer("hoodie.copyonwrite.record.size.estimate")?,
+            record_size: options.integer(option_names::COPYONWRITE_RECORD_SIZE_ESTIMATE)?,
             estimation_threshold: threshold,
-            metadata_size: options.integer("hoodie.record.size.estimator.average.metadata.size")?,
+            metadata_size: options.integer(option_names::RECORD_SIZE_ESTIMATOR_AVERAGE_METADATA_SIZE)?,
             bucket: index.buckets().cloned(),
         })
     }

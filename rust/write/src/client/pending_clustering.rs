@@ -8,10 +8,11 @@ use crate::index::Tagged;
 use crate::transaction::Transaction;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const STRATEGY: &str = "hoodie.clustering.updates.strategy";
-const ROLL_BACK: &str = "hoodie.clustering.rollback.pending.replacecommit.on.conflict";
+const STRATEGY: WriteOption<option_names::Word> = option_names::CLUSTERING_UPDATES_STRATEGY;
+const ROLL_BACK: WriteOption<option_names::Boolean> =
+    option_names::CLUSTERING_ROLLBACK_PENDING_REPLACECOMMIT_ON_CONFLICT;
 
 /// Rolls back the pending clustering of the file groups that rows are tagged with, if options say so.
 ///

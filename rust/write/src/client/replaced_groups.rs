@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
 
 /// Partitions that `insert_overwrite` replaces, whether or not rows are written to them.
-const STATIC_PARTITIONS: &str = "hoodie.static.overwrite.partition.paths";
+const STATIC_PARTITIONS: WriteOption<option_names::Text> = option_names::STATIC_OVERWRITE_PARTITION_PATHS;
 
 /// File ids by partition.
 pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;

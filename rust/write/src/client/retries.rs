@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::commit::pause;
 use crate::transaction::WriteResult;
 use mortice_base::error::{ErrorKind, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use uuid::Uuid;
 
-const RETRIES: &str = "hoodie.write.num.retries.on.conflict.failures";
-const PAUSE: &str = "hoodie.write.lock.wait_time_ms_between_retry";
+const RETRIES: WriteOption<option_names::Integer> = option_names::WRITE_NUM_RETRIES_ON_CONFLICT_FAILURES;
+const PAUSE: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_WAIT_TIME_MS_BETWEEN_RETRY;
 /// The pause doubles with each attempt, up to so many times of the first.
 const LONGEST: u32 = 5;
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn conflicts_alone_are_repeated_as_often_as_options_say() {
-        let two = retries(&[(RETRIES, "2"), (PAUSE, "0")]);
+        let two = retries(&[(RETRIES.name(), "2"), (PAUSE.name(), "0")]);
         assert_eq!(attempts_until(two, ErrorKind::WriteConflict), [true, true, false]);
         assert_eq!(attempts_until(two, ErrorKind::Io), [true]);
         assert_eq!(attempts_until(retries(&[]), ErrorKind::WriteConflict), [false]);
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_a_limit() {
-        let retries = retries(&[(RETRIES, "99")]);
+        let retries = retries(&[(RETRIES.name(), "99")]);
         for (attempt, most) in [(1, 1000), (2, 2000), (6, 32_000), (99, 32_000)] {
             let pauses: Vec<Duration> = (0..20).map(|_| retries.pause_after(attempt)).collect();
             assert!(pauses.iter().all(|pause| *pause <= Duration::from_millis(most)), "{attempt}: {pauses:?}");

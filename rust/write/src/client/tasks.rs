@@ -24,7 +24,7 @@ use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::log::writer::{DeleteColumns, PartitionPath};
-use mortice_merge::config::{MergeMode, TableType, WriteOptions};
+use mortice_merge::config::{MergeMode, TableType, WriteOptions, option_names};
 use mortice_merge::keys::FieldPath;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::file_group::FileSlice;
@@ -72,9 +72,9 @@ impl TaskOptions {
                 .of_table_type(table.config.table_type),
             append: AppendOptions::from_hudi_options(options, table.config.layout())?,
             partial: None,
-            writes_positions: may_write_positions(table) && options.boolean("hoodie.write.record.positions")?,
+            writes_positions: may_write_positions(table) && options.boolean(option_names::WRITE_RECORD_POSITIONS)?,
             appends_duplicates: operation == WriteOperation::Insert
-                && options.boolean("hoodie.merge.allow.duplicate.on.inserts")?,
+                && options.boolean(option_names::MERGE_ALLOW_DUPLICATE_ON_INSERTS)?,
         })
     }
 

@@ -6,13 +6,13 @@
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const STRATEGY: &str = "hoodie.write.lock.conflict.resolution.strategy";
+const STRATEGY: WriteOption<option_names::Word> = option_names::WRITE_LOCK_CONFLICT_RESOLUTION_STRATEGY;
 const SIMPLE: &str = "SimpleConcurrentFileWritesConflictResolutionStrategy";
 const BUCKET: &str = "BucketIndexConcurrentFileWritesConflictResolutionStrategy";
 const PACKAGE: &str = "org.apache.hudi.client.transaction.";
-const INDEX: &str = "hoodie.index.type";
+const INDEX: WriteOption<option_names::Word> = option_names::INDEX_TYPE;
 
 /// What conflicting writes have in common.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

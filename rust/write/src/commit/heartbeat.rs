@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOptions, option_names};
 use mortice_storage::{FileStore, FolderEntry};
 
 const FOLDER: &str = ".hoodie/.heartbeat";
@@ -37,8 +37,8 @@ impl HeartbeatOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option.
     pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        let interval = Duration::from_millis(options.integer("hoodie.client.heartbeat.interval_in_ms")?);
-        let misses: u64 = options.integer("hoodie.client.heartbeat.tolerable.misses")?;
+        let interval = Duration::from_millis(options.integer(option_names::CLIENT_HEARTBEAT_INTERVAL_IN_MS)?);
+        let misses: u64 = options.integer(option_names::CLIENT_HEARTBEAT_TOLERABLE_MISSES)?;
         // More of them is as good as never.
         Ok(Self { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
     }

@@ -12,14 +12,14 @@ use super::root_lock::RootLock;
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
-const MODE: &str = "hoodie.write.concurrency.mode";
-const PROVIDER: &str = "hoodie.write.lock.provider";
-const POLICY: [&str; 2] = ["hoodie.clean.failed.writes.policy", "hoodie.cleaner.policy.failed.writes"];
+const MODE: WriteOption<option_names::Word> = option_names::WRITE_CONCURRENCY_MODE;
+const PROVIDER: WriteOption<option_names::Text> = option_names::WRITE_LOCK_PROVIDER;
+const POLICY: WriteOption<option_names::Text> = option_names::CLEAN_FAILED_WRITES_POLICY;
 const PACKAGE: &str = "org.apache.hudi.client.transaction.";
-const LOCK_PATH: &str = "hoodie.write.lock.filesystem.path";
+const LOCK_PATH: WriteOption<option_names::Text> = option_names::WRITE_LOCK_FILESYSTEM_PATH;
 
 /// A lock is asked for at least so often, however long Hudi's client would wait.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ impl Concurrency {
     /// that contradict each other or cannot be parsed.
     pub fn from_options(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
         let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
-        let clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms")?;
+        let clock_skew = millis(options, option_names::TIME_GENERATOR_MAX_EXPECTED_CLOCK_SKEW_MS)?;
         let policy = failed_writes(options)?;
         match options.text(MODE).map(str::to_ascii_lowercase).as_deref() {
             None | Some("single_writer") => {
@@ -92,8 +92,7 @@ impl Concurrency {
         }
         if policy == Some(FailedWrites::Eager) {
             let message = format!(
-                "{}=EAGER with {MODE}=optimistic_concurrency_control: it would roll back writes that are under way; set LAZY",
-                POLICY[0]
+                "{POLICY}=EAGER with {MODE}=optimistic_concurrency_control: it would roll back writes that are under way; set LAZY"
             );
             return Err(Error::invalid_argument(message));
         }
@@ -172,7 +171,7 @@ fn table_lock(
     };
     match class.strip_prefix(PACKAGE).and_then(|class| class.strip_prefix("lock.")).unwrap_or(class) {
         "FileSystemBasedLockProvider" => {
-            let minutes: u64 = options.integer("hoodie.write.lock.filesystem.expire")?;
+            let minutes: u64 = options.integer(option_names::WRITE_LOCK_FILESYSTEM_EXPIRE)?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
             match options.text(LOCK_PATH) {
                 None => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
@@ -194,11 +193,11 @@ fn table_lock(
 }
 
 pub(super) fn lock_wait(options: &WriteOptions) -> Result<LockWait> {
-    let once = millis(options, "hoodie.write.lock.wait_time_ms")?;
-    let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry")?;
+    let once = millis(options, option_names::WRITE_LOCK_WAIT_TIME_MS)?;
+    let pause = millis(options, option_names::WRITE_LOCK_WAIT_TIME_MS_BETWEEN_RETRY)?;
     // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.
-    let tries = options.integer::<u64>("hoodie.write.lock.client.num_retries")?.saturating_add(1);
-    let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry")?;
+    let tries = options.integer::<u64>(option_names::WRITE_LOCK_CLIENT_NUM_RETRIES)?.saturating_add(1);
+    let between = millis(options, option_names::WRITE_LOCK_CLIENT_WAIT_TIME_MS_BETWEEN_RETRY)?;
     // More of them is as good as without end.
     let tries = u32::try_from(tries).unwrap_or(u32::MAX);
     let retries = once.saturating_add(between).saturating_mul(tries.saturating_sub(1));
@@ -206,16 +205,16 @@ pub(super) fn lock_wait(options: &WriteOptions) -> Result<LockWait> {
 }
 
 fn failed_writes(options: &WriteOptions) -> Result<Option<FailedWrites>> {
-    let Some(name) = POLICY.into_iter().find(|name| options.is_given(name)) else { return Ok(None) };
-    match options.word(name)?.to_ascii_uppercase().as_str() {
+    let Some(given) = options.given_text(POLICY) else { return Ok(None) };
+    match given.trim().to_ascii_uppercase().as_str() {
         "EAGER" => Ok(Some(FailedWrites::Eager)),
         "LAZY" => Ok(Some(FailedWrites::Lazy)),
         "NEVER" => Ok(Some(FailedWrites::Never)),
-        other => Err(Error::invalid_argument(format!("option {name} must be EAGER, LAZY or NEVER, got {other:?}"))),
+        other => Err(Error::invalid_argument(format!("option {POLICY} must be EAGER, LAZY or NEVER, got {other:?}"))),
     }
 }
 
-fn millis(options: &WriteOptions, name: &str) -> Result<Duration> {
+fn millis(options: &WriteOptions, name: WriteOption<option_names::Integer>) -> Result<Duration> {
     options.integer(name).map(Duration::from_millis)
 }
 
@@ -233,13 +232,13 @@ mod tests {
 
     #[test]
     fn one_writer_needs_no_lock() {
-        for options in [&[][..], &[(MODE, "SINGLE_WRITER"), (PROVIDER, "InProcessLockProvider")]] {
+        for options in [&[][..], &[(MODE.name(), "SINGLE_WRITER"), (PROVIDER.name(), "InProcessLockProvider")]] {
             let single = concurrency(options).unwrap();
             assert!(!single.has_several_writers() && !single.has_heartbeats());
             single.lock().unwrap().release().unwrap();
             assert_eq!(single.failed_writes, FailedWrites::Eager);
         }
-        assert!(concurrency(&[(POLICY[1], "LAZY")]).unwrap().has_heartbeats());
+        assert!(concurrency(&[("hoodie.cleaner.policy.failed.writes", "LAZY")]).unwrap().has_heartbeats());
     }
 
     #[test]
@@ -248,9 +247,9 @@ mod tests {
         let path = folder.path().to_string_lossy().into_owned();
         let provider = format!("{PACKAGE}lock.FileSystemBasedLockProvider");
         let options = [
-            (MODE, "optimistic_concurrency_control"),
-            (PROVIDER, provider.as_str()),
-            (LOCK_PATH, path.as_str()),
+            (MODE.name(), "optimistic_concurrency_control"),
+            (PROVIDER.name(), provider.as_str()),
+            (LOCK_PATH.name(), path.as_str()),
             ("hoodie.write.lock.wait_time_ms", "20"),
         ];
         let (one, other) = (concurrency(&options).unwrap(), concurrency(&options).unwrap());
@@ -275,25 +274,25 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_refused_by_name() {
-        let occ = (MODE, "optimistic_concurrency_control");
-        let file = (PROVIDER, "FileSystemBasedLockProvider");
+        let occ = (MODE.name(), "optimistic_concurrency_control");
+        let file = (PROVIDER.name(), "FileSystemBasedLockProvider");
         for (options, kind, word) in [
-            (&[(MODE, "NON_BLOCKING_CONCURRENCY_CONTROL")][..], ErrorKind::Unsupported, "retries.on.conflict"),
-            (&[occ], ErrorKind::InvalidArgument, PROVIDER),
-            (&[occ, (PROVIDER, "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
-            (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
-            (&[occ, file, (POLICY[0], "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
+            (&[(MODE.name(), "NON_BLOCKING_CONCURRENCY_CONTROL")][..], ErrorKind::Unsupported, "retries.on.conflict"),
+            (&[occ], ErrorKind::InvalidArgument, PROVIDER.name()),
+            (&[occ, (PROVIDER.name(), "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
+            (&[occ, (PROVIDER.name(), "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
+            (&[occ, file, (POLICY.name(), "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
             (
                 &[occ, file, ("hoodie.write.lock.conflict.resolution.strategy", "x.PreferWriter")],
                 ErrorKind::Unsupported,
                 "x.PreferWriter",
             ),
-            (&[(POLICY[0], "sometimes")], ErrorKind::InvalidArgument, "sometimes"),
+            (&[(POLICY.name(), "sometimes")], ErrorKind::InvalidArgument, "sometimes"),
             (&[("hoodie.client.heartbeat.interval_in_ms", "x")], ErrorKind::InvalidArgument, "interval_in_ms"),
             (
                 &[
                     occ,
-                    (PROVIDER, "StorageBasedLockProvider"),
+                    (PROVIDER.name(), "StorageBasedLockProvider"),
                     ("hoodie.write.lock.storage.validity.timeout.secs", "31"),
                 ],
                 ErrorKind::InvalidArgument,

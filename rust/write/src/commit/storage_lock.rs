@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, LockState, TableLock};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
-const VALIDITY: &str = "hoodie.write.lock.storage.validity.timeout.secs";
-const RENEWAL: &str = "hoodie.write.lock.storage.renew.interval.secs";
+const VALIDITY: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS;
+const RENEWAL: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_STORAGE_RENEW_INTERVAL_SECS;
 const PATH: &str = ".hoodie/.locks/table_lock.json";
 const CLOCK_DRIFT: Duration = Duration::from_millis(500);
 

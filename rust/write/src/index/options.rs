@@ -5,15 +5,15 @@
 //! `layout_check` refuses what the table's file groups contradict.
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{TableConfig, WriteOptions};
+use mortice_merge::config::{TableConfig, WriteOption, WriteOptions, option_names};
 use mortice_table::metadata_table::RECORD_INDEX;
 
-const TYPE: &str = "hoodie.index.type";
-const CLASS: &str = "hoodie.index.class";
-const ENGINE: &str = "hoodie.index.bucket.engine";
-pub(super) const BUCKETS: &str = "hoodie.bucket.index.num.buckets";
-const HASH_FIELD: &str = "hoodie.bucket.index.hash.field";
-const BUCKETS_BY_PARTITION: &str = "hoodie.bucket.index.partition.expressions";
+const TYPE: WriteOption<option_names::Word> = option_names::INDEX_TYPE;
+const CLASS: WriteOption<option_names::Text> = option_names::INDEX_CLASS;
+const ENGINE: WriteOption<option_names::Word> = option_names::INDEX_BUCKET_ENGINE;
+pub(super) const BUCKETS: WriteOption<option_names::Integer> = option_names::BUCKET_INDEX_NUM_BUCKETS;
+const HASH_FIELD: WriteOption<option_names::Text> = option_names::BUCKET_INDEX_HASH_FIELD;
+const BUCKETS_BY_PARTITION: WriteOption<option_names::Text> = option_names::BUCKET_INDEX_PARTITION_EXPRESSIONS;
 
 /// How keys are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,13 +119,13 @@ impl IndexOptions {
             Ok::<bool, Error>(is_asked && !config.partition_fields.is_empty())
         };
         let updates_partition = match kind {
-            IndexType::GlobalSimple => moves("hoodie.simple.index.update.partition.path")?,
-            IndexType::GlobalBloom => moves("hoodie.bloom.index.update.partition.path")?,
+            IndexType::GlobalSimple => moves(option_names::SIMPLE_INDEX_UPDATE_PARTITION_PATH)?,
+            IndexType::GlobalBloom => moves(option_names::BLOOM_INDEX_UPDATE_PARTITION_PATH)?,
             IndexType::GlobalRecordLevel if config.metadata_partitions.iter().any(|built| built == RECORD_INDEX) => {
-                moves("hoodie.record.index.update.partition.path")?
+                moves(option_names::RECORD_INDEX_UPDATE_PARTITION_PATH)?
             }
             // Measured: the index that takes the place of a record index that is not built has its own option.
-            IndexType::GlobalRecordLevel => moves("hoodie.simple.index.update.partition.path")?,
+            IndexType::GlobalRecordLevel => moves(option_names::SIMPLE_INDEX_UPDATE_PARTITION_PATH)?,
             _ => false,
         };
         Ok(Self { kind, updates_partition })
@@ -192,12 +192,12 @@ mod tests {
             ("GLOBAL_RECORD_LEVEL_INDEX", IndexType::GlobalRecordLevel, true),
             ("RECORD_LEVEL_INDEX", IndexType::RecordLevel, false),
         ] {
-            assert_eq!(read(&[(TYPE, name)]).unwrap(), IndexOptions { kind, updates_partition });
+            assert_eq!(read(&[(TYPE.name(), name)]).unwrap(), IndexOptions { kind, updates_partition });
         }
         let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
         assert_eq!(BucketOptions::from_options(&config(""), &WriteOptions::default()).unwrap(), bucket);
         // Without partitions nothing moves.
-        let options = WriteOptions::resolve([(TYPE, "GLOBAL_SIMPLE")]).unwrap();
+        let options = WriteOptions::resolve([(TYPE.name(), "GLOBAL_SIMPLE")]).unwrap();
         assert!(!IndexOptions::from_options(&config(""), &options).unwrap().updates_partition);
     }
 
@@ -212,7 +212,7 @@ mod tests {
             ("", Some((own, "false")), true),
             ("", Some((other, "false")), false),
         ] {
-            let entries = given.into_iter().chain([(TYPE, "RECORD_INDEX")]);
+            let entries = given.into_iter().chain([(TYPE.name(), "RECORD_INDEX")]);
             let options = WriteOptions::resolve(entries).unwrap();
             let config = config(&format!("hoodie.table.partition.fields=p\n{lines}"));
             let index = IndexOptions::from_options(&config, &options).unwrap();

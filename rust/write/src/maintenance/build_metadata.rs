@@ -9,12 +9,12 @@ use crate::metadata_upkeep::{
 use crate::transaction::change_metadata;
 use crate::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::ReadOptions;
+use mortice_merge::config::{ReadOptions, option_names};
 use mortice_storage::FileStore;
 use mortice_table::file_group::list_table;
 use mortice_table::plan::OpenTable;
 
-const ENABLE: &str = "hoodie.metadata.enable";
+const ENABLE: &str = option_names::METADATA_ENABLE.name();
 
 /// What is to be done with a metadata table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

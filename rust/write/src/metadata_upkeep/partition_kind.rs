@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::Properties;
+use mortice_merge::config::{Properties, WriteOption, option_names};
 
 /// The property that names the partitions that are complete.
 pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
@@ -15,10 +15,10 @@ pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
 pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
 
 /// The option that drops partitions that cannot be maintained.
-pub(super) const DROP_UNSUPPORTED: &str = "mortice.metadata.drop_unsupported";
+pub(super) const DROP_UNSUPPORTED: WriteOption<option_names::OptionalBoolean> = option_names::DROP_UNSUPPORTED;
 
 /// The option that builds a metadata table again that is gone, damaged or behind the table.
-pub(super) const REBUILD_UNUSABLE: &str = "mortice.metadata.rebuild_unusable";
+pub(super) const REBUILD_UNUSABLE: WriteOption<option_names::OptionalBoolean> = option_names::REBUILD_UNUSABLE;
 
 /// A partition that can be maintained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

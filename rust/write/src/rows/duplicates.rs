@@ -9,11 +9,11 @@
 //! As in Hudi, `upsert` with such an option is `insert`, and only `…drop.duplicates` makes one row of those of a key in the same write.
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_table::timeline::WriteOperation;
 
-const POLICY: &str = "hoodie.datasource.insert.dup.policy";
-const DROP: &str = "hoodie.datasource.write.insert.drop.duplicates";
+const POLICY: WriteOption<option_names::Word> = option_names::DATASOURCE_INSERT_DUP_POLICY;
+const DROP: WriteOption<option_names::Boolean> = option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES;
 /// Keys that an error names.
 const NAMED: usize = 5;
 
@@ -109,12 +109,12 @@ mod tests {
         use DuplicatePolicy::{Drop as Dropped, Fail, Keep};
         for (given, policy) in [
             (&[][..], Keep),
-            (&[(POLICY, "none")], Keep),
-            (&[(POLICY, "DROP")], Dropped),
-            (&[(POLICY, "fail")], Fail),
-            (&[(DROP, "true")], Dropped),
-            (&[(DROP, "true"), (POLICY, "none")], Dropped),
-            (&[(DROP, "true"), (POLICY, "fail")], Fail),
+            (&[(POLICY.name(), "none")], Keep),
+            (&[(POLICY.name(), "DROP")], Dropped),
+            (&[(POLICY.name(), "fail")], Fail),
+            (&[(DROP.name(), "true")], Dropped),
+            (&[(DROP.name(), "true"), (POLICY.name(), "none")], Dropped),
+            (&[(DROP.name(), "true"), (POLICY.name(), "fail")], Fail),
         ] {
             let options = WriteOptions::resolve(given.iter().copied()).unwrap();
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::Insert, &options).unwrap(), policy, "{given:?}");
@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options).is_ok(), policy == Keep);
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::InsertOverwrite, &options).unwrap(), Keep);
         }
-        assert!(WriteOptions::resolve([(POLICY, "ignore")]).is_err());
+        assert!(WriteOptions::resolve([(POLICY.name(), "ignore")]).is_err());
     }
 
     #[test]

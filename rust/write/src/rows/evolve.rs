@@ -9,13 +9,14 @@ use serde_json::Value;
 use super::exact_cast::holds;
 use mortice_avro::{self as avro, Field, Record, Type};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{SCHEMA_CHANGES, WriteOptions};
+use mortice_merge::config::option_names::SCHEMA_CHANGES;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
 /// Nullable columns and fields of the table that rows do not have are null.
-pub(crate) const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";
+pub(crate) const FILL_MISSING: WriteOption<option_names::Boolean> = option_names::WRITE_SET_NULL_FOR_MISSING_COLUMNS;
 
 /// New columns and wider types are taken into the table, and nullable columns that the rows do not have are null.
-const RECONCILE: &str = "hoodie.datasource.write.reconcile.schema";
+const RECONCILE: WriteOption<option_names::Boolean> = option_names::DATASOURCE_WRITE_RECONCILE_SCHEMA;
 
 /// Which columns of a table a write may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use arrow_schema::{Schema, SchemaRef};
 
 use crate::commit::CommitValidator;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
 use mortice_storage::check_cancelled;
 
 /// Bytes of rows that wait in memory.
-const LIMIT_OPTION: &str = "hoodie.memory.merge.max.size";
-const FOLDER_OPTION: &str = "hoodie.memory.spillable.map.path";
+const LIMIT_OPTION: WriteOption<option_names::Integer> = option_names::MEMORY_MERGE_MAX_SIZE;
+const FOLDER_OPTION: WriteOption<option_names::Text> = option_names::MEMORY_SPILLABLE_MAP_PATH;
 /// Larger batches are read in parts of this size.
 const PART_BYTES: usize = 64 << 20;
 

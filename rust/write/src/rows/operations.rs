@@ -9,7 +9,7 @@ use arrow_schema::Schema;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns::OPERATION;
-use mortice_merge::config::{STORES_OPERATIONS, WriteOptions};
+use mortice_merge::config::{STORES_OPERATIONS, WriteOptions, option_names};
 use mortice_table::timeline::WriteOperation;
 
 /// Names of operations (`HoodieOperation`): rows that are inserted, replaced, and replace others, and deletes.
@@ -23,7 +23,7 @@ const DELETES: [&str; 2] = ["-U", "D"];
 /// `InvalidArgument` for rows that have the column although it is not allowed.
 pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &WriteOptions) -> Result<bool> {
     let is_given = given.fields().find(OPERATION).is_some();
-    let is_allowed = options.given_boolean(STORES_OPERATIONS)?.unwrap_or(is_stored);
+    let is_allowed = options.given_boolean(option_names::ALLOW_OPERATION_METADATA_FIELD)?.unwrap_or(is_stored);
     match (is_given, is_allowed) {
         (true, false) => Err(Error::invalid_argument(format!(
             "the rows have a column {OPERATION:?}, which is written with {STORES_OPERATIONS}=true alone; set it, or leave the column out"

@@ -16,13 +16,13 @@ use crate::index::choose_index;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, TableType, WriteOptions};
+use mortice_merge::config::{MergeMode, TableType, WriteOption, WriteOptions, option_names};
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
 
 /// Hudi's option that turns partial updates on or off.
-const IS_ALLOWED: &str = "hoodie.spark.sql.merge.into.partial.updates";
+const IS_ALLOWED: WriteOption<option_names::OptionalBoolean> = option_names::SPARK_SQL_MERGE_INTO_PARTIAL_UPDATES;
 
 /// The schema of partial-update records: meta columns, the changed columns, and those that records are ordered by. None
 /// if full rows are written. `updated` are the columns that a merge has changed.

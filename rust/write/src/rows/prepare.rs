@@ -1,5 +1,6 @@
 //! The rows of a write before any is written: in the table's types, with keys, one for each key.
 
+use mortice_merge::config::option_names;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -157,10 +158,10 @@ impl Preparation<'_> {
     /// `InvalidArgument` for a value that is no boolean.
     pub(crate) fn combines(&self) -> Result<bool> {
         match self.operation {
-            WriteOperation::Upsert => self.source.options.boolean("hoodie.combine.before.upsert"),
+            WriteOperation::Upsert => self.source.options.boolean(option_names::COMBINE_BEFORE_UPSERT),
             WriteOperation::Delete => Ok(true),
             _ => {
-                let given = self.source.options.given_boolean("hoodie.combine.before.insert")?;
+                let given = self.source.options.given_boolean(option_names::COMBINE_BEFORE_INSERT)?;
                 given.map_or_else(|| combines_by_default(self.source.options), Ok)
             }
         }

@@ -4,9 +4,9 @@ use arrow_array::RecordBatch;
 
 use crate::write::{RowError, write_accepted};
 use mortice_base::error::Result;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const IGNORE_FAILED: &str = "hoodie.write.ignore.failed";
+const IGNORE_FAILED: WriteOption<option_names::Boolean> = option_names::WRITE_IGNORE_FAILED;
 /// Rows whose errors are kept; more are counted.
 const MOST_KEPT: usize = 10_000;
 

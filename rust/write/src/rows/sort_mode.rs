@@ -1,9 +1,9 @@
 //! How the rows of a bulk insert are ordered (`hoodie.bulkinsert.sort.mode`, `BulkInsertSortMode`).
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const SORT_MODE: &str = "hoodie.bulkinsert.sort.mode";
+const SORT_MODE: WriteOption<option_names::Word> = option_names::BULKINSERT_SORT_MODE;
 
 /// The order of rows, and their distribution to file groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

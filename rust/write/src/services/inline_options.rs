@@ -5,21 +5,21 @@ use super::cleaning::CleaningOptions;
 use super::clustering::ClusteringOptions;
 use super::compaction::{CompactionOptions, LogCompactionOptions};
 use mortice_base::error::Result;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const ENABLED: &str = "hoodie.table.services.enabled";
-const CLEAN: &str = "hoodie.clean.automatic";
-const CLEAN_LATER: &str = "hoodie.clean.async.enabled";
-const ARCHIVE: &str = "hoodie.archive.automatic";
-const ARCHIVE_LATER: &str = "hoodie.archive.async";
-const COMPACT: &str = "hoodie.compact.inline";
-const PLAN_COMPACTION: &str = "hoodie.compact.schedule.inline";
-const COMPACT_LOGS: &str = "hoodie.log.compaction.inline";
-const CLUSTER: &str = "hoodie.clustering.inline";
-const PLAN_CLUSTERING: &str = "hoodie.clustering.schedule.inline";
-const CLUSTER_COMMITS: &str = "hoodie.clustering.inline.max.commits";
-const PLAN_CLUSTERING_COMMITS: &str = "hoodie.clustering.async.max.commits";
-const FAIL: &str = "hoodie.fail.writes.on.inline.table.service.exception";
+const ENABLED: WriteOption<option_names::Boolean> = option_names::TABLE_SERVICES_ENABLED;
+const CLEAN: WriteOption<option_names::Boolean> = option_names::CLEAN_AUTOMATIC;
+const CLEAN_LATER: WriteOption<option_names::Boolean> = option_names::CLEAN_ASYNC_ENABLED;
+const ARCHIVE: WriteOption<option_names::Boolean> = option_names::ARCHIVE_AUTOMATIC;
+const ARCHIVE_LATER: WriteOption<option_names::Boolean> = option_names::ARCHIVE_ASYNC;
+const COMPACT: WriteOption<option_names::Boolean> = option_names::COMPACT_INLINE;
+const PLAN_COMPACTION: WriteOption<option_names::Boolean> = option_names::COMPACT_SCHEDULE_INLINE;
+const COMPACT_LOGS: WriteOption<option_names::Boolean> = option_names::LOG_COMPACTION_INLINE;
+const CLUSTER: WriteOption<option_names::Boolean> = option_names::CLUSTERING_INLINE;
+const PLAN_CLUSTERING: WriteOption<option_names::Boolean> = option_names::CLUSTERING_SCHEDULE_INLINE;
+const CLUSTER_COMMITS: WriteOption<option_names::Integer> = option_names::CLUSTERING_INLINE_MAX_COMMITS;
+const PLAN_CLUSTERING_COMMITS: WriteOption<option_names::Integer> = option_names::CLUSTERING_ASYNC_MAX_COMMITS;
+const FAIL: WriteOption<option_names::Boolean> = option_names::FAIL_WRITES_ON_INLINE_TABLE_SERVICE_EXCEPTION;
 
 /// What is done with a service that has plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl InlineServices {
     /// `InvalidArgument` and `Unsupported`, naming the option.
     pub fn from_options(options: &WriteOptions) -> Result<Self> {
         let is_enabled = options.boolean(ENABLED)?;
-        let is_set = |name: &str| Result::Ok(is_enabled && options.boolean(name)?);
-        let step = |run: &str, plan: &str| {
+        let is_set = |name: WriteOption<option_names::Boolean>| Result::Ok(is_enabled && options.boolean(name)?);
+        let step = |run: WriteOption<option_names::Boolean>, plan: WriteOption<option_names::Boolean>| {
             let (runs, plans) = (is_set(run)?, is_set(plan)?);
             Result::Ok(if runs {
                 InlineStep::Run

@@ -11,13 +11,13 @@ use crate::commit::{
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataUpkeep};
 use mortice_base::error::Result;
-use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOptions};
+use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOption, WriteOptions, option_names};
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
 
 /// What to do about damaged log files that a write or a service reads, as in [`OnDamage::parse`].
-const ON_DAMAGE: &str = "mortice.on_damage";
+const ON_DAMAGE: WriteOption<option_names::Text> = option_names::ON_DAMAGE;
 
 /// The options by which writes and services read a table. Rows that a damaged log has lost would be lost for good where
 /// files are merged and rewritten, so such a log is an error unless an option says otherwise.
@@ -25,7 +25,7 @@ const ON_DAMAGE: &str = "mortice.on_damage";
 /// # Errors
 /// `InvalidArgument` for a value that the option does not have.
 pub fn read_options(given: &BTreeMap<String, String>) -> Result<ReadOptions> {
-    on_damage(given.get(ON_DAMAGE).map(String::as_str))
+    on_damage(given.get(ON_DAMAGE.name()).map(String::as_str))
 }
 
 fn on_damage(given: Option<&str>) -> Result<ReadOptions> {

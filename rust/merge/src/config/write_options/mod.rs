@@ -8,9 +8,12 @@
 //! | `values.tsv` | the values of each option that is followed |
 //! | `values` | whether an option can have a value |
 //! | `own_options` | options that Hudi does not have |
+//! | `option_names` | the names of options, each with its kind |
 //! | `option_value` | the value of one option |
 //! | `options` | the options of one write, each with a value of its kind |
 //! | `parse` | options, checked against a table |
+
+pub mod option_names;
 
 mod agreement;
 mod decisions;
@@ -21,6 +24,6 @@ mod parse;
 mod values;
 
 pub use decisions::{OptionDecision, OptionHandling, decisions};
+pub use option_names::WriteOption;
 pub use options::WriteOptions;
-pub use own_options::SCHEMA_CHANGES;
 pub use parse::{ParsedOptions, is_commit_metadata, is_table_property, table_properties};

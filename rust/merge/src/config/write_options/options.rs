@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::decisions::decision_for;
+use super::option_names::{Boolean, Integer, IsText, Number, OptionalBoolean, Word, WriteOption};
 use super::option_value::OptionValue;
 use super::own_options::OWN_OPTIONS;
 use super::values::{default_of, resolve_value};
@@ -57,8 +58,8 @@ impl WriteOptions {
     }
 
     /// Sets a boolean; returns the one that it replaces.
-    pub fn set(&mut self, name: &str, value: bool) -> Option<bool> {
-        match self.values.insert(name.to_owned(), OptionValue::Boolean(value)) {
+    pub fn set(&mut self, option: WriteOption<OptionalBoolean>, value: bool) -> Option<bool> {
+        match self.values.insert(option.name().to_owned(), OptionValue::Boolean(value)) {
             Some(OptionValue::Boolean(before)) => Some(before),
             _ => None,
         }
@@ -66,14 +67,14 @@ impl WriteOptions {
 
     /// Whether an option is given.
     #[must_use]
-    pub fn is_given(&self, name: &str) -> bool {
-        self.values.contains_key(name)
+    pub fn is_given<K>(&self, option: WriteOption<K>) -> bool {
+        self.values.contains_key(option.name())
     }
 
     /// Whether an option is given, and is neither `false` nor `none`.
     #[must_use]
-    pub fn is_set(&self, name: &str) -> bool {
-        match self.values.get(name) {
+    pub fn is_set<K>(&self, option: WriteOption<K>) -> bool {
+        match self.values.get(option.name()) {
             None | Some(OptionValue::Boolean(false)) => false,
             Some(OptionValue::Text(text)) => text != "none",
             Some(_) => true,
@@ -83,71 +84,77 @@ impl WriteOptions {
     /// A whole number, or its default.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, for a number that the caller's type cannot hold; internal for an
-    /// option without a default, and for one of another kind.
-    pub fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T> {
-        match self.value(name)?.as_ref() {
+    /// `InvalidArgument`, naming the option, for a number that the caller's type cannot hold.
+    pub fn integer<T: TryFrom<i64>>(&self, option: WriteOption<Integer>) -> Result<T> {
+        match self.value(option.name())?.as_ref() {
             OptionValue::Integer(number) => T::try_from(*number)
-                .map_err(|_| Error::invalid_argument(format!("option {name} must be a number, got \"{number}\""))),
-            other => Err(wrong_kind(name, other)),
+                .map_err(|_| Error::invalid_argument(format!("option {option} must be a number, got \"{number}\""))),
+            other => Err(wrong_kind(option.name(), other)),
         }
     }
 
     /// A number, or its default.
     ///
     /// # Errors
-    /// An internal error for an option without a default, and for one of another kind.
-    pub fn number(&self, name: &str) -> Result<f64> {
-        match self.value(name)?.as_ref() {
+    /// An internal error if the table of values is not well formed.
+    pub fn number(&self, option: WriteOption<Number>) -> Result<f64> {
+        match self.value(option.name())?.as_ref() {
             OptionValue::Number(number) => Ok(*number),
-            other => Err(wrong_kind(name, other)),
+            other => Err(wrong_kind(option.name(), other)),
         }
     }
 
     /// A boolean, or its default.
     ///
     /// # Errors
-    /// An internal error for an option without a default, and for one of another kind.
-    pub fn boolean(&self, name: &str) -> Result<bool> {
-        match self.value(name)?.as_ref() {
+    /// An internal error if the table of values is not well formed.
+    pub fn boolean(&self, option: WriteOption<Boolean>) -> Result<bool> {
+        match self.value(option.name())?.as_ref() {
             OptionValue::Boolean(value) => Ok(*value),
-            other => Err(wrong_kind(name, other)),
+            other => Err(wrong_kind(option.name(), other)),
         }
     }
 
     /// A boolean; none if the option is not given, for options whose default depends on the table or the operation.
     ///
     /// # Errors
-    /// An internal error for an option of another kind.
-    pub fn given_boolean(&self, name: &str) -> Result<Option<bool>> {
-        match self.values.get(name) {
+    /// An internal error for a value of another kind.
+    pub fn given_boolean(&self, option: WriteOption<OptionalBoolean>) -> Result<Option<bool>> {
+        match self.values.get(option.name()) {
             None => Ok(None),
             Some(OptionValue::Boolean(value)) => Ok(Some(*value)),
-            Some(other) => Err(wrong_kind(name, other)),
+            Some(other) => Err(wrong_kind(option.name(), other)),
         }
     }
 
     /// The word that an option has, or its default.
     ///
     /// # Errors
-    /// An internal error for an option without a default, and for one of another kind.
-    pub fn word(&self, name: &str) -> Result<&str> {
-        match self.values.get(name) {
-            None => default_of(name),
+    /// An internal error if the table of values is not well formed.
+    pub fn word(&self, option: WriteOption<Word>) -> Result<&str> {
+        match self.values.get(option.name()) {
+            None => default_of(option.name()),
             Some(OptionValue::Text(text)) => Ok(text.trim()),
-            Some(other) => Err(wrong_kind(name, other)),
+            Some(other) => Err(wrong_kind(option.name(), other)),
         }
     }
 
     /// The text of an option, or none if it is not given or empty.
     #[must_use]
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.given_text(name).map(str::trim).filter(|text| !text.is_empty())
+    pub fn text<K: IsText>(&self, option: WriteOption<K>) -> Option<&str> {
+        self.given_text(option).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// The text of an option as it was given.
     #[must_use]
-    pub fn given_text(&self, name: &str) -> Option<&str> {
+    pub fn given_text<K: IsText>(&self, option: WriteOption<K>) -> Option<&str> {
+        self.property_text(option.name())
+    }
+
+    /// The text of an option that is named as a property of the table, such as the many of a key generator
+    /// (`hoodie.keygen.timebased.*`), which have no line in the table of values.
+    #[must_use]
+    pub fn property_text(&self, name: &str) -> Option<&str> {
         match self.values.get(name) {
             Some(OptionValue::Text(text)) => Some(text),
             _ => None,
@@ -196,21 +203,22 @@ impl From<WriteOptions> for BTreeMap<String, OptionValue> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::option_names;
     use super::*;
 
-    const MAX_FILE: &str = "hoodie.parquet.max.file.size";
+    const MAX_FILE: &str = option_names::PARQUET_MAX_FILE_SIZE.name();
 
     #[test]
     fn options_that_are_not_given_have_the_defaults_of_the_table_of_values() {
         let none = WriteOptions::default();
-        assert_eq!(none.integer::<u64>(MAX_FILE).unwrap(), 120 << 20);
-        assert!((none.number("hoodie.index.bloom.fpp").unwrap() - 1e-9).abs() < 1e-12);
-        assert!(none.boolean("hoodie.clean.automatic").unwrap());
-        assert_eq!(none.word("hoodie.index.type").unwrap(), "SIMPLE");
-        assert_eq!(none.given_boolean("hoodie.metadata.enable").unwrap(), None);
+        assert_eq!(none.integer::<u64>(option_names::PARQUET_MAX_FILE_SIZE).unwrap(), 120 << 20);
+        assert!((none.number(option_names::INDEX_BLOOM_FPP).unwrap() - 1e-9).abs() < 1e-12);
+        assert!(none.boolean(option_names::CLEAN_AUTOMATIC).unwrap());
+        assert_eq!(none.word(option_names::INDEX_TYPE).unwrap(), "SIMPLE");
+        assert_eq!(none.given_boolean(option_names::METADATA_ENABLE).unwrap(), None);
         let empty = WriteOptions::resolve([("hoodie.write.lock.provider", " ")]).unwrap();
-        assert_eq!(empty.text("hoodie.write.lock.provider"), None);
-        assert!(empty.is_given("hoodie.write.lock.provider"));
+        assert_eq!(empty.text(option_names::WRITE_LOCK_PROVIDER), None);
+        assert!(empty.is_given(option_names::WRITE_LOCK_PROVIDER));
     }
 
     #[test]
@@ -224,33 +232,16 @@ mod tests {
             ("no.option.of.hudi", "x"),
         ])
         .unwrap();
-        assert_eq!(options.integer::<u64>(MAX_FILE).unwrap(), 7);
-        assert_eq!(options.given_boolean("hoodie.metadata.enable").unwrap(), Some(true));
-        assert!(options.boolean("hoodie.clustering.inline").unwrap(), "by its older name");
-        assert!(!options.is_given("no.option.of.hudi"));
+        assert_eq!(options.integer::<u64>(option_names::PARQUET_MAX_FILE_SIZE).unwrap(), 7);
+        assert_eq!(options.given_boolean(option_names::METADATA_ENABLE).unwrap(), Some(true));
+        assert!(options.boolean(option_names::CLUSTERING_INLINE).unwrap(), "by its older name");
+        assert_eq!(options.property_text("no.option.of.hudi"), None);
         for value in ["0", "-1", "1 MB", "9223372036854775808"] {
             let error = WriteOptions::resolve([(MAX_FILE, value)]).unwrap_err().to_string();
             assert!(error.contains(MAX_FILE), "{error}");
         }
-        let unsigned = options.integer::<u32>("hoodie.parquet.small.file.limit").unwrap_err();
+        let unsigned = options.integer::<u32>(option_names::PARQUET_SMALL_FILE_LIMIT).unwrap_err();
         assert_eq!(unsigned.kind(), mortice_base::ErrorKind::InvalidArgument);
-    }
-
-    #[test]
-    fn an_option_that_is_read_as_another_kind_is_an_internal_error() {
-        let options = WriteOptions::resolve([(MAX_FILE, "7"), ("hoodie.index.type", "BLOOM")]).unwrap();
-        let errors = [
-            options.boolean(MAX_FILE).map(drop),
-            options.given_boolean(MAX_FILE).map(drop),
-            options.number(MAX_FILE).map(drop),
-            options.word(MAX_FILE).map(drop),
-            options.integer::<u64>("hoodie.index.type").map(drop),
-            // A default that depends on the table is no value.
-            options.boolean("hoodie.metadata.enable").map(drop),
-        ];
-        for error in errors {
-            assert_eq!(error.unwrap_err().kind(), mortice_base::ErrorKind::Internal);
-        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use strsim::osa_distance;
 
 use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
+use super::option_names::{self, Text, Word, WriteOption};
 use super::options::WriteOptions;
 use super::own_options::OWN_OPTIONS;
 use crate::config::TableConfig;
@@ -15,8 +16,8 @@ use mortice_base::error::{Error, Result};
 const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
 
 /// The two options that a writer of several has.
-const CONCURRENCY: &str = "hoodie.write.concurrency.mode";
-const LOCK: &str = "hoodie.write.lock.provider";
+const CONCURRENCY: WriteOption<Word> = option_names::WRITE_CONCURRENCY_MODE;
+const LOCK: WriteOption<Text> = option_names::WRITE_LOCK_PROVIDER;
 
 /// Options that were checked against a table.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -274,16 +275,17 @@ mod tests {
 
     #[test]
     fn own_options_are_accepted() {
-        let name = OWN_OPTIONS[0];
-        assert_eq!(parse(&[(name, "true")]).unwrap().options.given_boolean(name).unwrap(), Some(true));
-        let error = parse(&[(name, "maybe")]).unwrap_err().to_string();
-        assert!(error.contains(name), "{error}");
+        let name = option_names::DROP_UNSUPPORTED;
+        assert_eq!(parse(&[(name.name(), "true")]).unwrap().options.given_boolean(name).unwrap(), Some(true));
+        let error = parse(&[(name.name(), "maybe")]).unwrap_err().to_string();
+        assert!(error.contains(name.name()), "{error}");
     }
 
     #[test]
     fn older_names_are_replaced() {
         let merged = parse(&[("hoodie.datasource.clustering.inline.enable", "false")]).unwrap();
-        assert_eq!(merged.options.given_boolean("hoodie.clustering.inline").unwrap(), Some(false));
+        assert!(merged.options.is_given(option_names::CLUSTERING_INLINE));
+        assert!(!merged.options.boolean(option_names::CLUSTERING_INLINE).unwrap());
         let twice =
             parse(&[("hoodie.datasource.clustering.inline.enable", "false"), ("hoodie.clustering.inline", "true")]);
         assert!(twice.unwrap_err().to_string().contains("two names"));

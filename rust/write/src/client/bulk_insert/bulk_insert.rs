@@ -32,7 +32,7 @@ use crate::write::WriteToken;
 use crate::write::{BaseFileOptions, WriteStatus};
 use mortice_base::error::{Error, Result};
 use mortice_base::panics::caught;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOptions, option_names};
 use mortice_storage::{check_cancelled, parallel};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
@@ -50,7 +50,7 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     let target = open_for_write(location, options, WriteOperation::BulkInsert)?;
     let (table, values) = (target.latest(), target.options());
     let index = choose_index(&table.config, values)?;
-    let combines = values.given_boolean("hoodie.combine.before.insert")?.unwrap_or(false);
+    let combines = values.given_boolean(option_names::COMBINE_BEFORE_INSERT)?.unwrap_or(false);
     let has_outputs = schema.field_with_name(OUTPUT).is_ok();
     if has_outputs && (combines || index.buckets().is_some()) {
         let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };

@@ -4,15 +4,21 @@ use arrow_schema::Schema;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, WriteOptions};
+use mortice_merge::config::{MergeMode, WriteOptions, option_names};
 use mortice_table::plan::OpenTable;
 
-/// Options by which rows of a write are left out or dropped: a merge would not do what its clauses say.
-const REFUSED_OPTIONS: [&str; 3] = [
-    "hoodie.datasource.insert.dup.policy",
-    "hoodie.datasource.write.insert.drop.duplicates",
-    "hoodie.write.ignore.failed",
-];
+/// Options, and whether they are set, by which rows of a write are left out or dropped: a merge would not do what its clauses say.
+fn refused_options(options: &WriteOptions) -> [(&'static str, bool); 3] {
+    let (policy, drops) =
+        (option_names::DATASOURCE_INSERT_DUP_POLICY, option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES);
+    let ignores = option_names::WRITE_IGNORE_FAILED;
+    [
+        (policy.name(), options.is_set(policy)),
+        (drops.name(), options.is_set(drops)),
+        (ignores.name(), options.is_set(ignores)),
+    ]
+}
+
 /// Key generators by whose paths a row is not found again from the values that queries return.
 const REFUSED_GENERATORS: [&str; 2] = ["timestamp", "custom"];
 
@@ -25,7 +31,6 @@ pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &WriteOp
     let mut generators = config.properties.iter().filter(|(name, _)| name.starts_with("hoodie.table.keygen"));
     let is_refused = |value: &str| REFUSED_GENERATORS.iter().any(|name| value.to_ascii_lowercase().contains(name));
     let mut fields = config.record_key_fields.iter().chain(&config.partition_fields);
-    let is_set = |name: &&&str| options.is_set(name);
     let what = if config.record_key_fields.is_empty() {
         "a table whose keys are generated".to_owned()
     } else if generators.any(|(_, value)| is_refused(value)) {
@@ -38,7 +43,7 @@ pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &WriteOp
         format!("a table that merges by {}", table.merge.custom().unwrap_or("a class of its own"))
     } else if config.properties.get("hoodie.table.partial.update.mode").is_some() {
         "a table that merges rows field by field".to_owned()
-    } else if let Some(name) = REFUSED_OPTIONS.iter().find(is_set) {
+    } else if let Some((name, _)) = refused_options(options).into_iter().find(|(_, is_set)| *is_set) {
         format!("the option {name}")
     } else {
         return Ok(());
@@ -80,7 +85,7 @@ mod tests {
     #[test]
     fn options_that_leave_rows_out_are_refused_if_they_are_set() {
         let table = TestTable::new();
-        for name in REFUSED_OPTIONS {
+        for (name, _) in refused_options(&WriteOptions::default()) {
             let (on, off) = if name.ends_with("policy") { ("drop", "none") } else { ("true", "false") };
             assert!(refused(&table, &[(name, on)]).contains(name));
             assert_eq!(refused(&table, &[(name, off)]), "");

@@ -9,11 +9,11 @@ use super::sortable::sortable;
 use super::space_curve::{Curve, coordinates_of_values};
 use super::value_ranks::ValueRanks;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_merge::keys::FieldPath;
 
-const STRATEGY: &str = "hoodie.layout.optimize.strategy";
-const METHOD: &str = "hoodie.layout.optimize.curve.build.method";
+const STRATEGY: WriteOption<option_names::Word> = option_names::LAYOUT_OPTIMIZE_STRATEGY;
+const METHOD: WriteOption<option_names::Word> = option_names::LAYOUT_OPTIMIZE_CURVE_BUILD_METHOD;
 
 /// How columns make an order (`LayoutOptimizationStrategy`, `SpatialCurveCompositionStrategyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,9 @@ impl RowLayout {
     /// # Errors
     /// `InvalidArgument`, naming the option, for other values.
     pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let named = |name: &str| Result::Ok(options.word(name)?.to_ascii_lowercase().replace(['-', '_'], ""));
+        let named = |name: WriteOption<option_names::Word>| {
+            Result::Ok(options.word(name)?.to_ascii_lowercase().replace(['-', '_'], ""))
+        };
         let curve = match named(STRATEGY)?.as_str() {
             "linear" => return Ok(Self::Linear),
             "zorder" => Curve::ZOrder,
@@ -44,7 +46,7 @@ impl RowLayout {
         };
         match named(METHOD)?.as_str() {
             "direct" => Ok(Self::Values(curve)),
-            "sample" => Ok(Self::Ranks(curve, options.integer("hoodie.layout.optimize.build.curve.sample.size")?)),
+            "sample" => Ok(Self::Ranks(curve, options.integer(option_names::LAYOUT_OPTIMIZE_BUILD_CURVE_SAMPLE_SIZE)?)),
             other => Err(Error::invalid_argument(format!("option {METHOD} must be direct or sample, got {other:?}"))),
         }
     }

@@ -14,14 +14,14 @@
 
 use crate::metadata_upkeep::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{TableConfig, TimelineLayout, WriteOptions};
+use mortice_merge::config::{TableConfig, TimelineLayout, WriteOption, WriteOptions, option_names};
 
-const ENABLE: &str = "hoodie.metadata.enable";
-const COLUMN_STATS: &str = "hoodie.metadata.index.column.stats.enable";
-const PARTITION_STATS: &str = "hoodie.metadata.index.partition.stats.enable";
-const RECORD_INDEX: [&str; 2] =
-    ["hoodie.metadata.global.record.level.index.enable", "hoodie.metadata.record.index.enable"];
-const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
+const ENABLE: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_ENABLE;
+const COLUMN_STATS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_COLUMN_STATS_ENABLE;
+const PARTITION_STATS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_PARTITION_STATS_ENABLE;
+const RECORD_INDEX: WriteOption<option_names::OptionalBoolean> =
+    option_names::METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE;
+const BLOOM_FILTERS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_BLOOM_FILTER_ENABLE;
 
 /// Whether the table is to have a metadata table.
 ///
@@ -61,8 +61,7 @@ pub(in crate::metadata_upkeep) fn wanted_partitions(
     let is_partitioned = !table.partition_fields.is_empty();
     let partition_stats =
         options.given_boolean(PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
-    let [global, old] = RECORD_INDEX;
-    let record_index = options.given_boolean(global)?.or(options.given_boolean(old)?).unwrap_or(false);
+    let record_index = options.given_boolean(RECORD_INDEX)?.unwrap_or(false);
     let bloom_filters = options.given_boolean(BLOOM_FILTERS)?.unwrap_or(false);
     if (record_index || bloom_filters) && !table.populate_meta_fields {
         return Err(Error::unsupported(
@@ -148,11 +147,10 @@ fn set_unless_given(options: &mut WriteOptions, kind: PartitionKind, value: bool
         PartitionKind::Files => ENABLE,
         PartitionKind::ColumnStats => COLUMN_STATS,
         PartitionKind::BloomFilters => BLOOM_FILTERS,
-        PartitionKind::RecordIndex => RECORD_INDEX[0],
+        PartitionKind::RecordIndex => RECORD_INDEX,
         PartitionKind::PartitionStats => PARTITION_STATS,
     };
-    let is_given = kind == PartitionKind::RecordIndex && RECORD_INDEX.iter().any(|name| options.is_given(name));
-    if !is_given && !options.is_given(name) {
+    if !options.is_given(name) {
         options.set(name, value);
     }
 }
@@ -173,7 +171,7 @@ pub(in crate::metadata_upkeep) fn index_options(
             let option = match PartitionKind::named(name) {
                 Some(PartitionKind::ColumnStats) => COLUMN_STATS,
                 Some(PartitionKind::BloomFilters) => BLOOM_FILTERS,
-                Some(PartitionKind::RecordIndex) => RECORD_INDEX[0],
+                Some(PartitionKind::RecordIndex) => RECORD_INDEX,
                 Some(PartitionKind::PartitionStats) => PARTITION_STATS,
                 Some(PartitionKind::Files) | None => {
                     let known: Vec<&str> = PartitionKind::ALL.iter().skip(1).map(|kind| kind.folder()).collect();
@@ -200,10 +198,7 @@ fn asked(options: &WriteOptions, kind: PartitionKind) -> Result<Option<bool>> {
         PartitionKind::ColumnStats => options.given_boolean(COLUMN_STATS),
         PartitionKind::PartitionStats => options.given_boolean(PARTITION_STATS),
         PartitionKind::BloomFilters => options.given_boolean(BLOOM_FILTERS),
-        PartitionKind::RecordIndex => {
-            let [global, old] = RECORD_INDEX;
-            Ok(options.given_boolean(global)?.or(options.given_boolean(old)?))
-        }
+        PartitionKind::RecordIndex => options.given_boolean(RECORD_INDEX),
     }
 }
 
@@ -233,14 +228,14 @@ mod tests {
 
     #[test]
     fn options_choose() {
-        let all = [("hoodie.metadata.record.index.enable", "true"), (BLOOM_FILTERS, "TRUE")];
+        let all = [("hoodie.metadata.record.index.enable", "true"), (BLOOM_FILTERS.name(), "TRUE")];
         let expected = ["files", "column_stats", "bloom_filters", "record_index", "partition_stats"];
         assert_eq!(wanted("9", "p", &all).unwrap(), expected);
-        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "false")]).unwrap(), ["files"]);
-        assert_eq!(wanted("9", "p", &[(PARTITION_STATS, "false")]).unwrap(), ["files", "column_stats"]);
-        assert_eq!(wanted("6", "p", &[(COLUMN_STATS, "true")]).unwrap(), ["files", "column_stats"]);
-        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
-        assert!(!is_enabled(&WriteOptions::resolve([(ENABLE, "false")]).unwrap()).unwrap());
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS.name(), "false")]).unwrap(), ["files"]);
+        assert_eq!(wanted("9", "p", &[(PARTITION_STATS.name(), "false")]).unwrap(), ["files", "column_stats"]);
+        assert_eq!(wanted("6", "p", &[(COLUMN_STATS.name(), "true")]).unwrap(), ["files", "column_stats"]);
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS.name(), "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert!(!is_enabled(&WriteOptions::resolve([(ENABLE.name(), "false")]).unwrap()).unwrap());
         assert!(is_enabled(&WriteOptions::default()).unwrap());
     }
     fn table(version: &str, more: &[(&str, &str)]) -> TableConfig {
@@ -269,13 +264,13 @@ mod tests {
         assert_eq!(changes(&[], "files"), [none.clone(), none.clone()]);
         assert_eq!(changes(&[], "files,column_stats,partition_stats,record_index"), [none.clone(), none.clone()]);
         let both = vec!["column_stats", "partition_stats"];
-        assert_eq!(changes(&[(COLUMN_STATS, "true")], "files"), [both.clone(), none.clone()]);
+        assert_eq!(changes(&[(COLUMN_STATS.name(), "true")], "files"), [both.clone(), none.clone()]);
         let all = "files,column_stats,partition_stats";
-        assert_eq!(changes(&[(COLUMN_STATS, "false")], all), [none.clone(), both]);
-        assert_eq!(changes(&[(PARTITION_STATS, "false")], all), [none.clone(), vec!["partition_stats"]]);
+        assert_eq!(changes(&[(COLUMN_STATS.name(), "false")], all), [none.clone(), both]);
+        assert_eq!(changes(&[(PARTITION_STATS.name(), "false")], all), [none.clone(), vec!["partition_stats"]]);
         // Without statistics of files they would be dropped by the next write, and added by the one after it.
-        assert_eq!(changes(&[(PARTITION_STATS, "true")], "files"), [none.clone(), none.clone()]);
-        for name in RECORD_INDEX {
+        assert_eq!(changes(&[(PARTITION_STATS.name(), "true")], "files"), [none.clone(), none.clone()]);
+        for name in [RECORD_INDEX.name(), "hoodie.metadata.record.index.enable"] {
             assert_eq!(changes(&[(name, "true")], "files"), [vec!["record_index"], none.clone()], "{name}");
             assert_eq!(changes(&[(name, "false")], "files,record_index"), [none.clone(), vec!["record_index"]]);
             assert_eq!(changes(&[(name, "true")], "files,record_index"), [none.clone(), none.clone()], "{name}");
@@ -288,11 +283,11 @@ mod tests {
             let found = wanted_partitions(&table("9", more), &given(options))?;
             Ok::<_, Error>(found.into_iter().map(PartitionKind::folder).collect::<Vec<_>>())
         };
-        let asked = [(COLUMN_STATS, "true"), (PARTITION_STATS, "true")];
+        let asked = [(COLUMN_STATS.name(), "true"), (PARTITION_STATS.name(), "true")];
         assert_eq!(wanted(&[("hoodie.table.base.file.format", "ORC")], &asked).unwrap(), ["files"]);
         let without_meta = [("hoodie.populate.meta.fields", "false")];
-        for option in [RECORD_INDEX[0], BLOOM_FILTERS] {
-            let error = wanted(&without_meta, &[(option, "true")]).unwrap_err();
+        for option in [RECORD_INDEX, BLOOM_FILTERS] {
+            let error = wanted(&without_meta, &[(option.name(), "true")]).unwrap_err();
             assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("meta columns"), "{error}");
         }
         assert!(wanted(&without_meta, &[]).is_ok());
@@ -308,8 +303,11 @@ mod tests {
         };
         assert_eq!(again(&[], "files"), ["files"]);
         assert_eq!(again(&[], "files,record_index"), ["files", "record_index"]);
-        assert_eq!(again(&[(COLUMN_STATS, "true")], "files,record_index"), ["files", "column_stats", "record_index"]);
-        assert_eq!(again(&[(RECORD_INDEX[1], "false")], "files,record_index"), ["files"]);
+        assert_eq!(
+            again(&[(COLUMN_STATS.name(), "true")], "files,record_index"),
+            ["files", "column_stats", "record_index"]
+        );
+        assert_eq!(again(&[("hoodie.metadata.record.index.enable", "false")], "files,record_index"), ["files"]);
     }
 
     #[test]
@@ -317,7 +315,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let options =
             index_options(&WriteOptions::default(), &names(&["record_index"]), &names(&["bloom_filters"])).unwrap();
-        assert_eq!(options, given(&[(RECORD_INDEX[0], "true"), (BLOOM_FILTERS, "false")]));
+        assert_eq!(options, given(&[(RECORD_INDEX.name(), "true"), (BLOOM_FILTERS.name(), "false")]));
         for (added, dropped, word) in [
             (&["files"][..], &[][..], "files"),
             (&["none"], &[], "none"),
@@ -326,7 +324,7 @@ mod tests {
             let error = index_options(&WriteOptions::default(), &names(added), &names(dropped)).unwrap_err();
             assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(word), "{error}");
         }
-        let contradiction = index_options(&given(&[(BLOOM_FILTERS, "false")]), &names(&["bloom_filters"]), &[]);
-        assert!(contradiction.unwrap_err().to_string().contains(BLOOM_FILTERS));
+        let contradiction = index_options(&given(&[(BLOOM_FILTERS.name(), "false")]), &names(&["bloom_filters"]), &[]);
+        assert!(contradiction.unwrap_err().to_string().contains(BLOOM_FILTERS.name()));
     }
 }

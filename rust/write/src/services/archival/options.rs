@@ -1,14 +1,14 @@
 //! How many commits stay on the active timeline, by Hudi's options (`HoodieArchivalConfig`).
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const MIN: &str = "hoodie.keep.min.commits";
-const MAX: &str = "hoodie.keep.max.commits";
-const BEYOND_SAVEPOINT: &str = "hoodie.archive.beyond.savepoint";
-const BLOCK_ON_CLEAN: &str = "hoodie.archive.block.on.latest.clean.ectr";
-const COMPACTION_COMMITS: &str = "hoodie.compact.inline.max.delta.commits";
-const BATCH: &str = "hoodie.timeline.compaction.batch.size";
+const MIN: WriteOption<option_names::Integer> = option_names::KEEP_MIN_COMMITS;
+const MAX: WriteOption<option_names::Integer> = option_names::KEEP_MAX_COMMITS;
+const BEYOND_SAVEPOINT: WriteOption<option_names::Boolean> = option_names::ARCHIVE_BEYOND_SAVEPOINT;
+const BLOCK_ON_CLEAN: WriteOption<option_names::Boolean> = option_names::ARCHIVE_BLOCK_ON_LATEST_CLEAN_ECTR;
+const COMPACTION_COMMITS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_COMMITS;
+const BATCH: WriteOption<option_names::Integer> = option_names::TIMELINE_COMPACTION_BATCH_SIZE;
 
 /// Commits that stay: archival begins above `most`, and leaves `least`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,19 @@
 //! Which files a clean keeps, by Hudi's options (`HoodieCleanConfig`).
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const POLICY: &str = "hoodie.clean.policy";
-const COMMITS: &str = "hoodie.clean.commits.retained";
-const VERSIONS: &str = "hoodie.clean.fileversions.retained";
-const HOURS: &str = "hoodie.clean.hours.retained";
-const TRIGGER: &str = "hoodie.clean.trigger.strategy";
-const TRIGGER_COMMITS: &str = "hoodie.clean.trigger.max.commits";
-const INCREMENTAL: &str = "hoodie.clean.incremental.enabled";
+const POLICY: WriteOption<option_names::Word> = option_names::CLEAN_POLICY;
+const COMMITS: WriteOption<option_names::Integer> = option_names::CLEAN_COMMITS_RETAINED;
+const VERSIONS: WriteOption<option_names::Integer> = option_names::CLEAN_FILEVERSIONS_RETAINED;
+const HOURS: WriteOption<option_names::Integer> = option_names::CLEAN_HOURS_RETAINED;
+const TRIGGER: WriteOption<option_names::Word> = option_names::CLEAN_TRIGGER_STRATEGY;
+const TRIGGER_COMMITS: WriteOption<option_names::Integer> = option_names::CLEAN_TRIGGER_MAX_COMMITS;
+const INCREMENTAL: WriteOption<option_names::Boolean> = option_names::CLEAN_INCREMENTAL_ENABLED;
 /// Options that a clean does not follow: what they ask for is refused.
-const FILTERS: [&str; 2] = ["hoodie.clean.partition.filter.regex", "hoodie.clean.partition.filter.selected"];
-const BOOTSTRAP: &str = "hoodie.clean.delete.bootstrap.base.file";
+const FILTERS: [WriteOption<option_names::Text>; 2] =
+    [option_names::CLEAN_PARTITION_FILTER_REGEX, option_names::CLEAN_PARTITION_FILTER_SELECTED];
+const BOOTSTRAP: WriteOption<option_names::Boolean> = option_names::CLEAN_DELETE_BOOTSTRAP_BASE_FILE;
 
 /// What decides which slices a clean keeps (`HoodieCleaningPolicy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl CleaningOptions {
 fn policy(options: &WriteOptions) -> Result<CleaningPolicy> {
     // Without a policy, Hudi derives it from the number that is given.
     let given = options.given_text(POLICY).map(|value| value.trim().to_ascii_uppercase());
-    let is_given = |name: &str| options.is_given(name);
+    let is_given = |name: WriteOption<option_names::Integer>| options.is_given(name);
     let name = match given.as_deref() {
         Some(name) => name,
         None if is_given(COMMITS) => "KEEP_LATEST_COMMITS",
@@ -108,11 +109,14 @@ mod tests {
     fn policies_by_name_or_by_their_number() {
         for (options, policy) in [
             (&[][..], CleaningPolicy::LatestCommits(10)),
-            (&[(COMMITS, "3")][..], CleaningPolicy::LatestCommits(3)),
-            (&[(VERSIONS, "2")][..], CleaningPolicy::LatestFileVersions(2)),
-            (&[(HOURS, "5")][..], CleaningPolicy::LatestByHours(5)),
-            (&[(POLICY, "keep_latest_by_hours")][..], CleaningPolicy::LatestByHours(24)),
-            (&[(POLICY, "KEEP_LATEST_FILE_VERSIONS"), (COMMITS, "4")][..], CleaningPolicy::LatestFileVersions(3)),
+            (&[(COMMITS.name(), "3")][..], CleaningPolicy::LatestCommits(3)),
+            (&[(VERSIONS.name(), "2")][..], CleaningPolicy::LatestFileVersions(2)),
+            (&[(HOURS.name(), "5")][..], CleaningPolicy::LatestByHours(5)),
+            (&[(POLICY.name(), "keep_latest_by_hours")][..], CleaningPolicy::LatestByHours(24)),
+            (
+                &[(POLICY.name(), "KEEP_LATEST_FILE_VERSIONS"), (COMMITS.name(), "4")][..],
+                CleaningPolicy::LatestFileVersions(3),
+            ),
         ] {
             assert_eq!(parsed(options).unwrap(), policy, "{options:?}");
         }
@@ -121,12 +125,12 @@ mod tests {
     #[test]
     fn what_is_not_followed_is_refused() {
         for (name, value) in [
-            (POLICY, "KEEP_ALL"),
-            (COMMITS, "0"),
-            (COMMITS, "many"),
-            (FILTERS[0], "2024.*"),
-            (BOOTSTRAP, "true"),
-            (TRIGGER, "TIME"),
+            (POLICY.name(), "KEEP_ALL"),
+            (COMMITS.name(), "0"),
+            (COMMITS.name(), "many"),
+            (FILTERS[0].name(), "2024.*"),
+            (BOOTSTRAP.name(), "true"),
+            (TRIGGER.name(), "TIME"),
         ] {
             assert!(parsed(&[(name, value)]).unwrap_err().to_string().contains(name), "{name}");
         }

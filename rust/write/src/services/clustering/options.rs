@@ -2,17 +2,17 @@
 
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const PLAN_CLASS: &str = "hoodie.clustering.plan.strategy.class";
-const EXECUTION_CLASS: &str = "hoodie.clustering.execution.strategy.class";
-const FILTER_MODE: &str = "hoodie.clustering.plan.partition.filter.mode";
-const BEGIN: &str = "hoodie.clustering.plan.strategy.cluster.begin.partition";
-const END: &str = "hoodie.clustering.plan.strategy.cluster.end.partition";
-const SELECTED: &str = "hoodie.clustering.plan.strategy.partition.selected";
-const REGEX: &str = "hoodie.clustering.plan.strategy.partition.regex.pattern";
+const PLAN_CLASS: WriteOption<option_names::Word> = option_names::CLUSTERING_PLAN_STRATEGY_CLASS;
+const EXECUTION_CLASS: WriteOption<option_names::Word> = option_names::CLUSTERING_EXECUTION_STRATEGY_CLASS;
+const FILTER_MODE: WriteOption<option_names::Word> = option_names::CLUSTERING_PLAN_PARTITION_FILTER_MODE;
+const BEGIN: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_BEGIN_PARTITION;
+const END: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_END_PARTITION;
+const SELECTED: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_SELECTED;
+const REGEX: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_REGEX_PATTERN;
 /// The columns that rows are sorted by: an option, and a parameter of plans.
-pub(super) const SORT_COLUMNS: &str = "hoodie.clustering.plan.strategy.sort.columns";
+pub(super) const SORT_COLUMNS: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS;
 /// How the class of a strategy ends that rewrites rows in the order of columns: Spark's, Java's, Flink's.
 pub(super) const SORT_AND_SIZE: &str = "SortAndSizeExecutionStrategy";
 const DEFAULT_EXECUTION: &str = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy";
@@ -63,12 +63,11 @@ impl ClusteringOptions {
     /// `InvalidArgument`, naming the option, for values that are not of its type; `Unsupported` for strategies that this release does
     /// not have.
     pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        let small = options.integer("hoodie.clustering.plan.strategy.small.file.limit")?;
-        let target = options.integer("hoodie.clustering.plan.strategy.target.file.max.bytes")?;
-        let of_group = options.integer("hoodie.clustering.plan.strategy.max.bytes.per.group")?;
-        let singles = "hoodie.clustering.plan.strategy.single.group.clustering.enabled";
-        let text = |name: &str| options.text(name);
-        let execution = text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
+        let small = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_SMALL_FILE_LIMIT)?;
+        let target = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_TARGET_FILE_MAX_BYTES)?;
+        let of_group = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_BYTES_PER_GROUP)?;
+        let singles = option_names::CLUSTERING_PLAN_STRATEGY_SINGLE_GROUP_CLUSTERING_ENABLED;
+        let execution = options.text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
         if !execution.ends_with(SORT_AND_SIZE) {
             let message = format!("unsupported {EXECUTION_CLASS}={execution} (supported: {DEFAULT_EXECUTION})");
             return Err(Error::unsupported(message));
@@ -77,14 +76,14 @@ impl ClusteringOptions {
             small_file_bytes: small,
             target_file_bytes: target,
             max_group_bytes: of_group,
-            max_groups: options.integer("hoodie.clustering.plan.strategy.max.num.groups")?,
+            max_groups: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_NUM_GROUPS)?,
             base_file_bytes: options.integer(MAX_FILE_BYTES)?,
             single_slices: options.boolean(singles)?,
-            sort_columns: text(SORT_COLUMNS).map(str::to_owned),
+            sort_columns: options.text(SORT_COLUMNS).map(str::to_owned),
             execution_class: execution.to_owned(),
             mode: partition_mode(options)?,
-            selected: text(SELECTED).map(listed),
-            pattern: text(REGEX).map(str::to_owned),
+            selected: options.text(SELECTED).map(listed),
+            pattern: options.text(REGEX).map(str::to_owned),
         })
     }
 
@@ -117,15 +116,15 @@ fn partition_mode(options: &WriteOptions) -> Result<PartitionMode> {
             return Err(Error::unsupported(message));
         }
     };
-    let bound = |name: &str| {
+    let bound = |name: WriteOption<option_names::Text>| {
         let given = options.given_text(name).map(|path| path.trim().to_owned());
         given.ok_or_else(|| Error::invalid_argument(format!("{FILTER_MODE}=SELECTED_PARTITIONS needs option {name}")))
     };
     match mode.to_ascii_uppercase().as_str() {
         "NONE" => Ok(PartitionMode::All),
         "RECENT_DAYS" => Ok(PartitionMode::RecentDays {
-            taken: options.integer("hoodie.clustering.plan.strategy.daybased.lookback.partitions")?,
-            skipped: options.integer("hoodie.clustering.plan.strategy.daybased.skipfromlatest.partitions")?,
+            taken: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_DAYBASED_LOOKBACK_PARTITIONS)?,
+            skipped: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_DAYBASED_SKIPFROMLATEST_PARTITIONS)?,
         }),
         "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(bound(BEGIN)?, bound(END)?)),
         "DAY_ROLLING" => Ok(PartitionMode::DayRolling),
@@ -155,9 +154,9 @@ mod tests {
     #[test]
     fn wrong_values_are_refused_by_name() {
         for (name, value) in [
-            (FILTER_MODE, "YESTERDAY"),
-            (FILTER_MODE, "SELECTED_PARTITIONS"),
-            (PLAN_CLASS, "org.apache.hudi.Other"),
+            (FILTER_MODE.name(), "YESTERDAY"),
+            (FILTER_MODE.name(), "SELECTED_PARTITIONS"),
+            (PLAN_CLASS.name(), "org.apache.hudi.Other"),
             ("hoodie.clustering.plan.strategy.max.num.groups", "0"),
         ] {
             assert!(parse(&[(name, value)]).unwrap_err().to_string().contains(name), "{name}");

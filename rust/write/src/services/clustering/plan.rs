@@ -136,7 +136,7 @@ fn slice_of_plan(store: &dyn Storage, slice: &FileSlice) -> HoodieSliceInfo {
 }
 
 fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) -> HoodieRequestedReplaceMetadata {
-    let params = options.sort_columns.iter().map(|columns| (SORT_COLUMNS.to_owned(), columns.clone()));
+    let params = options.sort_columns.iter().map(|columns| (SORT_COLUMNS.name().to_owned(), columns.clone()));
     HoodieRequestedReplaceMetadata {
         operation_type: Some("CLUSTER".to_owned()),
         clustering_plan: Some(HoodieClusteringPlan {

@@ -82,7 +82,7 @@ pub fn planned_clustering(bytes: &[u8], live: &[FileSlice], instant: &RequestedT
     let groups = plan.input_groups.into_iter().flatten();
     let groups = groups.map(|group| group_of_plan(group, &live)).collect::<Result<Vec<_>>>().map_err(in_plan)?;
     let params = strategy.strategy_params.unwrap_or_default();
-    let sort_columns = params.get(SORT_COLUMNS).map(|columns| listed(columns)).unwrap_or_default();
+    let sort_columns = params.get(SORT_COLUMNS.name()).map(|columns| listed(columns)).unwrap_or_default();
     Ok(PlannedClustering { groups, sort_columns })
 }
 
@@ -160,7 +160,7 @@ mod tests {
         let group = HoodieClusteringGroup { slices: Some(vec![slice]), ..HoodieClusteringGroup::default() };
         let strategy = HoodieClusteringStrategy {
             strategy_class_name: Some(class.into()),
-            strategy_params: Some([(SORT_COLUMNS, "a, b".to_owned())].into_iter().collect()),
+            strategy_params: Some([(SORT_COLUMNS.name(), "a, b".to_owned())].into_iter().collect()),
             ..HoodieClusteringStrategy::default()
         };
         let plan = HoodieClusteringPlan {

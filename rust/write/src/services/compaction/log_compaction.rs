@@ -8,13 +8,13 @@ use super::trigger::{Since, delta_commits};
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
 use mortice_table::timeline::{Action, Instant, MetadataPart};
 
-const THRESHOLD: &str = "hoodie.log.compaction.blocks.threshold";
+const THRESHOLD: WriteOption<option_names::Integer> = option_names::LOG_COMPACTION_BLOCKS_THRESHOLD;
 /// How Hudi executes the plan.
 const EXECUTOR: &str = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper";
 

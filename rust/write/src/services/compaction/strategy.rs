@@ -19,16 +19,16 @@ use chrono::{Days, Local, NaiveDate};
 use regex::Regex;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_table::timeline::metadata::HoodieCompactionOperation;
 
-const STRATEGY: &str = "hoodie.compaction.strategy";
+const STRATEGY: WriteOption<option_names::Word> = option_names::COMPACTION_STRATEGY;
 const PACKAGE: &str = "org.apache.hudi.table.action.compact.strategy.";
-const TARGET_IO: &str = "hoodie.compaction.target.io";
-const LOG_BYTES: &str = "hoodie.compaction.logfile.size.threshold";
-const LOG_FILES: &str = "hoodie.compaction.logfile.num.threshold";
-const PATTERN: &str = "hoodie.compaction.partition.path.regex";
-const PARTITIONS: &str = "hoodie.compaction.daybased.target.partitions";
+const TARGET_IO: WriteOption<option_names::Integer> = option_names::COMPACTION_TARGET_IO;
+const LOG_BYTES: WriteOption<option_names::Integer> = option_names::COMPACTION_LOGFILE_SIZE_THRESHOLD;
+const LOG_FILES: WriteOption<option_names::Integer> = option_names::COMPACTION_LOGFILE_NUM_THRESHOLD;
+const PATTERN: WriteOption<option_names::Text> = option_names::COMPACTION_PARTITION_PATH_REGEX;
+const PARTITIONS: WriteOption<option_names::Integer> = option_names::COMPACTION_DAYBASED_TARGET_PARTITIONS;
 
 /// One rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,52 +258,53 @@ mod tests {
     #[test]
     fn slices_are_ordered_by_their_logs_and_bounded() {
         assert_eq!(chosen(&[]), ["2024/01/02", "day=2024/01/03", "2024/01/01"]);
-        assert_eq!(chosen(&[(TARGET_IO, "15")]), ["2024/01/02", "day=2024/01/03"]);
-        assert_eq!(chosen(&[(LOG_BYTES, "7")]), ["2024/01/02"]);
-        let by_number = (STRATEGY, "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy");
-        assert_eq!(chosen(&[by_number, (LOG_FILES, "2")]), ["2024/01/01", "day=2024/01/03"]);
-        assert_eq!(chosen(&[(STRATEGY, "UnBoundedCompactionStrategy"), (TARGET_IO, "1")]).len(), 3);
+        assert_eq!(chosen(&[(TARGET_IO.name(), "15")]), ["2024/01/02", "day=2024/01/03"]);
+        assert_eq!(chosen(&[(LOG_BYTES.name(), "7")]), ["2024/01/02"]);
+        let by_number =
+            (STRATEGY.name(), "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy");
+        assert_eq!(chosen(&[by_number, (LOG_FILES.name(), "2")]), ["2024/01/01", "day=2024/01/03"]);
+        assert_eq!(chosen(&[(STRATEGY.name(), "UnBoundedCompactionStrategy"), (TARGET_IO.name(), "1")]).len(), 3);
     }
 
     #[test]
     fn partitions_are_chosen_by_day() {
-        let latest = (STRATEGY, "DayBasedCompactionStrategy");
-        assert_eq!(chosen(&[latest, (PARTITIONS, "2")]), ["day=2024/01/03", "2024/01/02"]);
-        assert!(chosen(&[(STRATEGY, "BoundedPartitionAwareCompactionStrategy")]).is_empty());
-        assert_eq!(chosen(&[(STRATEGY, "UnBoundedPartitionAwareCompactionStrategy")]).len(), 3);
+        let latest = (STRATEGY.name(), "DayBasedCompactionStrategy");
+        assert_eq!(chosen(&[latest, (PARTITIONS.name(), "2")]), ["day=2024/01/03", "2024/01/02"]);
+        assert!(chosen(&[(STRATEGY.name(), "BoundedPartitionAwareCompactionStrategy")]).is_empty());
+        assert_eq!(chosen(&[(STRATEGY.name(), "UnBoundedPartitionAwareCompactionStrategy")]).len(), 3);
     }
 
     #[test]
     fn partitions_are_chosen_by_a_pattern_that_is_found_in_their_paths() {
-        let strategy = (STRATEGY, "PartitionRegexBasedCompactionStrategy");
-        assert_eq!(chosen(&[strategy, (PATTERN, "/0[23]$")]), ["2024/01/02", "day=2024/01/03"]);
-        assert_eq!(chosen(&[strategy, (PATTERN, "^2024")]), ["2024/01/01", "2024/01/02"]);
-        let both = (STRATEGY, "PartitionRegexBasedCompactionStrategy,LogFileNumBasedCompactionStrategy");
-        assert_eq!(chosen(&[both, (PATTERN, "0[13]"), (LOG_FILES, "3")]), ["2024/01/01"]);
+        let strategy = (STRATEGY.name(), "PartitionRegexBasedCompactionStrategy");
+        assert_eq!(chosen(&[strategy, (PATTERN.name(), "/0[23]$")]), ["2024/01/02", "day=2024/01/03"]);
+        assert_eq!(chosen(&[strategy, (PATTERN.name(), "^2024")]), ["2024/01/01", "2024/01/02"]);
+        let both = (STRATEGY.name(), "PartitionRegexBasedCompactionStrategy,LogFileNumBasedCompactionStrategy");
+        assert_eq!(chosen(&[both, (PATTERN.name(), "0[13]"), (LOG_FILES.name(), "3")]), ["2024/01/01"]);
         let error = |options: &[(&str, &str)]| {
             let strategy = WriteOptions::resolve(options.iter().copied())
                 .and_then(|given| CompactionStrategy::from_options(&given));
             strategy.unwrap_err().to_string()
         };
         assert!(error(&[strategy]).contains("needs option hoodie.compaction.partition.path.regex"));
-        assert!(error(&[strategy, (PATTERN, "(?=x)")]).contains("(?=x)"));
+        assert!(error(&[strategy, (PATTERN.name(), "(?=x)")]).contains("(?=x)"));
     }
 
     #[test]
     fn the_latest_days_are_those_of_all_partitions_and_bounded() {
-        let latest = (STRATEGY, "DayBasedCompactionStrategy");
-        assert_eq!(chosen(&[latest, (TARGET_IO, "15")]), ["day=2024/01/03", "2024/01/02"]);
-        assert_eq!(chosen(&[latest, (TARGET_IO, "5")]), ["day=2024/01/03"]);
-        let options = WriteOptions::resolve([latest, (PARTITIONS, "1")]).unwrap();
+        let latest = (STRATEGY.name(), "DayBasedCompactionStrategy");
+        assert_eq!(chosen(&[latest, (TARGET_IO.name(), "15")]), ["day=2024/01/03", "2024/01/02"]);
+        assert_eq!(chosen(&[latest, (TARGET_IO.name(), "5")]), ["day=2024/01/03"]);
+        let options = WriteOptions::resolve([latest, (PARTITIONS.name(), "1")]).unwrap();
         let strategy = CompactionStrategy::from_options(&options).unwrap();
         assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"]).unwrap(), ["2024/01/02"]);
     }
 
     #[test]
     fn other_classes_and_partitions_are_refused_by_name() {
-        let error = WriteOptions::resolve([(STRATEGY, "my.Own")]).unwrap_err().to_string();
+        let error = WriteOptions::resolve([(STRATEGY.name(), "my.Own")]).unwrap_err().to_string();
         assert!(error.contains("my.Own") && error.contains("LogFileSizeBasedCompactionStrategy"), "{error}");
-        let days = WriteOptions::resolve([(STRATEGY, "DayBasedCompactionStrategy")]).unwrap();
+        let days = WriteOptions::resolve([(STRATEGY.name(), "DayBasedCompactionStrategy")]).unwrap();
         let strategy = CompactionStrategy::from_options(&days).unwrap();
         let error = strategy.chosen_partitions(vec!["oslo"]).unwrap_err().to_string();
         assert!(error.contains("oslo"), "{error}");

@@ -13,16 +13,16 @@ use crate::writable_table::WritableTable;
 use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::FileStore;
 use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCompactionPlan;
 
-const COMMITS: &str = "hoodie.compact.inline.max.delta.commits";
-const SECONDS: &str = "hoodie.compact.inline.max.delta.seconds";
-const STRATEGY: &str = "hoodie.compact.inline.trigger.strategy";
+const COMMITS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_COMMITS;
+const SECONDS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_SECONDS;
+const STRATEGY: WriteOption<option_names::Word> = option_names::COMPACT_INLINE_TRIGGER_STRATEGY;
 
 /// How a table is compacted.
 #[derive(Debug, Clone)]

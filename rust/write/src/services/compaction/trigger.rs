@@ -3,7 +3,7 @@
 use crate::commit::epoch_millis;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{TimelineZone, WriteOptions};
+use mortice_merge::config::{TimelineZone, WriteOption, WriteOptions, option_names};
 use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// What is counted.
@@ -27,9 +27,9 @@ const STRATEGIES: [(&str, Strategy); 5] = [
 /// The names of the options of a trigger.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::services) struct TriggerNames {
-    pub(in crate::services) strategy: &'static str,
-    pub(in crate::services) commits: &'static str,
-    pub(in crate::services) seconds: &'static str,
+    pub(in crate::services) strategy: WriteOption<option_names::Word>,
+    pub(in crate::services) commits: WriteOption<option_names::Integer>,
+    pub(in crate::services) seconds: WriteOption<option_names::Integer>,
 }
 
 /// When a compaction is due.

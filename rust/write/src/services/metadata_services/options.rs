@@ -3,17 +3,17 @@
 use crate::services::archival::ArchivalOptions;
 use crate::services::compaction::{Trigger, TriggerNames};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
 const TRIGGER: TriggerNames = TriggerNames {
-    strategy: "hoodie.metadata.compact.trigger.strategy",
-    commits: "hoodie.metadata.compact.max.delta.commits",
-    seconds: "hoodie.metadata.compact.max.delta.seconds",
+    strategy: option_names::METADATA_COMPACT_TRIGGER_STRATEGY,
+    commits: option_names::METADATA_COMPACT_MAX_DELTA_COMMITS,
+    seconds: option_names::METADATA_COMPACT_MAX_DELTA_SECONDS,
 };
-const MAX_WHEN_PENDING: &str = "hoodie.metadata.max.deltacommits.when_pending";
-const FAIL: &str = "hoodie.metadata.write.fail.on.table.service.failures";
-const FLAGS_WITHOUT_SUPPORT: [&str; 2] =
-    ["hoodie.metadata.log.compaction.enable", "hoodie.metadata.table.service.manager.enabled"];
+const MAX_WHEN_PENDING: WriteOption<option_names::Integer> = option_names::METADATA_MAX_DELTACOMMITS_WHEN_PENDING;
+const FAIL: WriteOption<option_names::Boolean> = option_names::METADATA_WRITE_FAIL_ON_TABLE_SERVICE_FAILURES;
+const FLAGS_WITHOUT_SUPPORT: [WriteOption<option_names::OptionalBoolean>; 2] =
+    [option_names::METADATA_LOG_COMPACTION, option_names::METADATA_SERVICE_MANAGER];
 
 /// Options of the services of a metadata table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use mortice_base::error::Result;
 use mortice_formats::avro_parquet::{Dictionaries, ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
-use mortice_merge::config::{TableType, TimelineLayout, WriteOptions};
+use mortice_merge::config::{TableType, TimelineLayout, WriteOption, WriteOptions, option_names};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,7 @@ pub struct BaseFileOptions {
 }
 
 /// The size at which a base file is full.
-pub(crate) const MAX_FILE_BYTES: &str = "hoodie.parquet.max.file.size";
+pub(crate) const MAX_FILE_BYTES: WriteOption<option_names::Integer> = option_names::PARQUET_MAX_FILE_SIZE;
 
 /// As without options.
 #[cfg(test)]
@@ -57,27 +57,27 @@ impl BaseFileOptions {
     /// # Errors
     /// As for [`Self::from_hudi_options`].
     pub fn of_size(options: &WriteOptions, layout: TimelineLayout, max_file: u64) -> Result<Self> {
-        let ratio = options.number("hoodie.parquet.compression.ratio")?;
-        let page_bytes = options.integer("hoodie.parquet.page.size")?;
+        let ratio = options.number(option_names::PARQUET_COMPRESSION_RATIO)?;
+        let page_bytes = options.integer(option_names::PARQUET_PAGE_SIZE)?;
         let bloom = BloomOptions {
-            kind: BloomType::parse(options.word("hoodie.bloom.index.filter.type")?)?,
-            entries: options.integer("hoodie.index.bloom.num_entries")?,
-            error_rate: options.number("hoodie.index.bloom.fpp")?,
-            max_entries: options.integer("hoodie.bloom.index.filter.dynamic.max.entries")?,
+            kind: BloomType::parse(options.word(option_names::BLOOM_INDEX_FILTER_TYPE)?)?,
+            entries: options.integer(option_names::INDEX_BLOOM_NUM_ENTRIES)?,
+            error_rate: options.number(option_names::INDEX_BLOOM_FPP)?,
+            max_entries: options.integer(option_names::BLOOM_INDEX_FILTER_DYNAMIC_MAX_ENTRIES)?,
         };
         Ok(Self {
             codec: codec(options, layout)?,
-            block_bytes: options.integer("hoodie.parquet.block.size")?,
+            block_bytes: options.integer(option_names::PARQUET_BLOCK_SIZE)?,
             page_bytes,
-            dictionaries: match options.given_boolean("hoodie.parquet.dictionary.enabled")? {
+            dictionaries: match options.given_boolean(option_names::PARQUET_DICTIONARY_ENABLED)? {
                 Some(true) => Dictionaries::All,
                 Some(false) => Dictionaries::None,
                 None => Dictionaries::WhereTheyPay(page_bytes),
             },
             max_file_bytes: with_ratio(max_file, ratio),
-            bloom: options.boolean("hoodie.parquet.bloom.filter.enabled")?.then_some(bloom),
+            bloom: options.boolean(option_names::PARQUET_BLOOM_FILTER_ENABLED)?.then_some(bloom),
             marks_distinct_keys: false,
-            lists: match options.given_boolean("parquet.avro.write-old-list-structure")?.unwrap_or(false) {
+            lists: match options.given_boolean(option_names::OLD_LIST_STRUCTURE)?.unwrap_or(false) {
                 true => ListStructure::TwoLevels,
                 false => ListStructure::ThreeLevels,
             },
@@ -91,7 +91,7 @@ impl BaseFileOptions {
 /// # Errors
 /// `InvalidArgument` for other names.
 pub(crate) fn codec(options: &WriteOptions, layout: TimelineLayout) -> Result<ParquetCodec> {
-    match (options.given_text("hoodie.parquet.compression.codec"), layout) {
+    match (options.given_text(option_names::PARQUET_COMPRESSION_CODEC), layout) {
         (Some(name), _) => ParquetCodec::parse(name.trim()),
         (None, TimelineLayout::V1) => Ok(ParquetCodec::Gzip),
         (None, TimelineLayout::V2) => Ok(ParquetCodec::Zstd),

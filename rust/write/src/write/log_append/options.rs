@@ -3,7 +3,7 @@
 use crate::write::base_file::codec;
 use mortice_base::error::{Error, Result};
 use mortice_formats::avro_parquet::ParquetCodec;
-use mortice_merge::config::{TimelineLayout, WriteOptions};
+use mortice_merge::config::{TimelineLayout, WriteOptions, option_names};
 
 /// The format of data blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl AppendOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not written.
     pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
-        let name = "hoodie.logfile.data.block.format";
+        let name = option_names::LOGFILE_DATA_BLOCK_FORMAT;
         let format = match options.word(name)?.to_ascii_lowercase().as_str() {
             "avro" => LogFormat::Avro,
             "parquet" => LogFormat::Parquet(codec(options, layout)?),
@@ -51,8 +51,8 @@ impl AppendOptions {
         };
         Ok(Self {
             format,
-            max_block_bytes: options.integer("hoodie.logfile.data.block.max.size")?,
-            max_file_bytes: options.integer("hoodie.logfile.max.size")?,
+            max_block_bytes: options.integer(option_names::LOGFILE_DATA_BLOCK_MAX_SIZE)?,
+            max_file_bytes: options.integer(option_names::LOGFILE_MAX_SIZE)?,
         })
     }
 }

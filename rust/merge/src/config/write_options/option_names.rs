@@ -1,0 +1,101 @@
+//! Names of options, each with the kind of its value. Those of Hudi's options are generated from `values.tsv`, by
+//! `build.rs`: `hoodie.parquet.page.size` is `PARQUET_PAGE_SIZE`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+include!(concat!(env!("OUT_DIR"), "/option_names.rs"));
+
+/// `mortice.on_damage`: what reads do about damaged files.
+pub const ON_DAMAGE: WriteOption<Text> = WriteOption::new("mortice.on_damage");
+/// `mortice.write.schema`: which changes of the table's columns a write may make: `exact`, `add` or `evolve`.
+pub const SCHEMA_CHANGES: WriteOption<Text> = WriteOption::new("mortice.write.schema");
+/// `mortice.metadata.drop_unsupported`.
+pub const DROP_UNSUPPORTED: WriteOption<OptionalBoolean> = WriteOption::new("mortice.metadata.drop_unsupported");
+/// `mortice.metadata.rebuild_unusable`.
+pub const REBUILD_UNUSABLE: WriteOption<OptionalBoolean> = WriteOption::new("mortice.metadata.rebuild_unusable");
+
+// Options of Hudi that are not followed, and whose value is compared with what this release does.
+
+/// `hoodie.index.class`.
+pub const INDEX_CLASS: WriteOption<Text> = WriteOption::new("hoodie.index.class");
+/// `hoodie.bucket.index.partition.expressions`.
+pub const BUCKET_INDEX_PARTITION_EXPRESSIONS: WriteOption<Text> =
+    WriteOption::new("hoodie.bucket.index.partition.expressions");
+/// `hoodie.record.size.estimator.class`.
+pub const RECORD_SIZE_ESTIMATOR_CLASS: WriteOption<Text> = WriteOption::new("hoodie.record.size.estimator.class");
+/// `hoodie.datasource.write.keygenerator.class`.
+pub const KEY_GENERATOR_CLASS: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.keygenerator.class");
+/// `hoodie.datasource.write.keygenerator.type`.
+pub const KEY_GENERATOR_TYPE: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.keygenerator.type");
+/// `hoodie.datasource.write.partitionpath.field`.
+pub const PARTITION_PATH_FIELD: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.partitionpath.field");
+/// `hoodie.metadata.log.compaction.enable`.
+pub const METADATA_LOG_COMPACTION: WriteOption<OptionalBoolean> =
+    WriteOption::new("hoodie.metadata.log.compaction.enable");
+/// `hoodie.metadata.table.service.manager.enabled`.
+pub const METADATA_SERVICE_MANAGER: WriteOption<OptionalBoolean> =
+    WriteOption::new("hoodie.metadata.table.service.manager.enabled");
+/// `parquet.avro.write-old-list-structure`.
+pub const OLD_LIST_STRUCTURE: WriteOption<OptionalBoolean> = WriteOption::new("parquet.avro.write-old-list-structure");
+
+/// The name of an option whose value is of the kind `K`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteOption<K> {
+    name: &'static str,
+    kind: PhantomData<K>,
+}
+
+impl<K> WriteOption<K> {
+    const fn new(name: &'static str) -> Self {
+        Self { name, kind: PhantomData }
+    }
+
+    /// The name that users write.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl<K> fmt::Display for WriteOption<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl<K> AsRef<str> for WriteOption<K> {
+    fn as_ref(&self) -> &str {
+        self.name
+    }
+}
+
+/// `true` or `false`, with a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boolean;
+
+/// `true` or `false`; what holds without it depends on the table or the operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionalBoolean;
+
+/// A whole number, with a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Integer;
+
+/// Another number, with a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Number;
+
+/// A string, such as one of several words, with a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word;
+
+/// A string without a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text;
+
+/// Kinds whose values are strings.
+pub trait IsText {}
+
+impl IsText for Word {}
+impl IsText for Text {}
