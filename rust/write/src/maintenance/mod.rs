@@ -40,4 +40,6 @@ pub use recovery::{
     plan_savepoint, plan_savepoint_deletion, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,
 };
 pub use request::ServiceRequest;
-pub use verify::{Finding, FindingKind, RepairResult, VerifyOptions, VerifyReport, plan_repair, run_repair, verify};
+pub use verify::{
+    Finding, FindingKind, RepairResult, VerifyOptions, VerifyReport, plan_repair, remedy, run_repair, verify,
+};

@@ -3,6 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `findings` | what was found, by kind |
+//! | `remedies` | what to do about them |
 //! | `stored_files` | the files of the table, and what the timeline says of them |
 //! | `metadata_files` | the metadata table's list of files, compared with the storage |
 //! | `checksums` | checksums of pages and blocks |
@@ -35,6 +36,7 @@ mod key_reader;
 mod leftovers;
 mod metadata_files;
 mod metadata_storage;
+mod remedies;
 mod repair;
 mod replaced_groups;
 mod sorted_keys;
@@ -52,6 +54,7 @@ pub use findings::{Finding, FindingKind};
 pub(crate) use key_check::{KeyCheck, KeyComparison, KeyFindings};
 pub(crate) use key_findings::{index_scope, leaves_stale_keys, unreadable_index};
 pub(crate) use key_reader::keys_of_slice;
+pub use remedies::remedy;
 pub use repair::{RepairResult, plan_repair, run_repair};
 pub(crate) use sorted_keys::{KeySorter, Origin};
 pub(crate) use stored_files::joined;
