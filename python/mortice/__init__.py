@@ -13,6 +13,25 @@ import warnings
 from types import ModuleType
 
 from mortice import _mortice, other_names, queries
+from mortice._mortice import (
+    ArchivedInstant,
+    ArchiveResult,
+    Clean,
+    CleanedFile,
+    CleanResult,
+    ClusteringGroup,
+    ClusterResult,
+    CompactResult,
+    Finding,
+    MetadataResult,
+    PlannedCompaction,
+    PlannedSlice,
+    RepairResult,
+    RestoreResult,
+    RollbackResult,
+    SavepointResult,
+    VerifyResult,
+)
 from mortice.catalog_sync import sync
 from mortice.catalogs.run import Synced
 from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
@@ -58,8 +77,16 @@ from mortice.timeline import Instant, Timeline
 __version__ = _mortice.__version__
 
 __all__ = [
+    "ArchiveResult",
+    "ArchivedInstant",
+    "Clean",
+    "CleanResult",
+    "CleanedFile",
+    "ClusterResult",
+    "ClusteringGroup",
     "Commit",
     "CommitEvent",
+    "CompactResult",
     "CorruptLogError",
     "DamagedFileWarning",
     "DataFile",
@@ -68,6 +95,7 @@ __all__ = [
     "FileCleanedError",
     "FileGroupStats",
     "FileSlice",
+    "Finding",
     "Follower",
     "Health",
     "Instant",
@@ -79,11 +107,18 @@ __all__ = [
     "LogWriter",
     "MaintainResult",
     "MemoryLimitError",
+    "MetadataResult",
     "MorticeError",
+    "PlannedCompaction",
+    "PlannedSlice",
     "QueryPlan",
     "Ranges",
     "RecordHistory",
+    "RepairResult",
+    "RestoreResult",
+    "RollbackResult",
     "RowError",
+    "SavepointResult",
     "Scan",
     "SchemaChange",
     "Split",
@@ -99,6 +134,7 @@ __all__ = [
     "TimeTravelWarning",
     "Timeline",
     "UnsupportedError",
+    "VerifyResult",
     "WriteConflictError",
     "WrittenBlock",
     "__version__",

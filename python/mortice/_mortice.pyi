@@ -6,6 +6,8 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, final
 
+import pyarrow as pa
+
 from mortice.errors import InvalidArgumentError
 from mortice.task_runner import TaskRunner
 
@@ -18,14 +20,17 @@ __all__ = [
     "Blocks",
     "Clean",
     "CleanResult",
+    "CleanedFile",
+    "ClusterResult",
     "ClusteringGroup",
-    "ColumnChange",
+    "Commit",
+    "CompactResult",
     "DistributedService",
     "DistributedWrite",
     "Expression",
+    "FileGroupStats",
     "Finding",
     "Follower",
-    "LeftOutRow",
     "LogBlock",
     "LogFile",
     "LogWriter",
@@ -39,17 +44,16 @@ __all__ = [
     "RepairResult",
     "RestoreResult",
     "RollbackResult",
+    "RowError",
     "SavepointResult",
     "Scan",
-    "ScheduledService",
+    "SchemaChange",
     "SharedQuery",
     "Split",
     "StageBatches",
     "Stream",
     "Table",
     "VerifyResult",
-    "WrittenCommit",
-    "WrittenFile",
     "__version__",
     "abort_task_insert",
     "alter_schema",
@@ -174,6 +178,624 @@ def parse_filter(text: str) -> tuple[Any, ...]:
 
 def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
     """Returns the error for a filter, which shows the place, counted from 0."""
+class FileGroupStats:
+    """What a write did to a file group: one file of it."""
+
+    __match_args__ = ("partition", "file_id", "path", "file_bytes", "rows_written", "inserts", "updates", "deletes")
+    def __new__(
+        cls,
+        partition: str,
+        file_id: str,
+        path: str | None,
+        file_bytes: int,
+        rows_written: int,
+        inserts: int,
+        updates: int,
+        deletes: int,
+    ) -> FileGroupStats: ...
+    @property
+    def partition(self) -> str:
+        """The partition path; empty if the table is not partitioned."""
+    @property
+    def file_id(self) -> str:
+        """The id of the file group."""
+    @property
+    def path(self) -> str | None:
+        """The file's path, relative to the table; None if no file was written."""
+    @property
+    def file_bytes(self) -> int:
+        """The size of the file, in bytes."""
+    @property
+    def rows_written(self) -> int:
+        """The number of rows in the file; of a log file, of its records."""
+    @property
+    def inserts(self) -> int:
+        """The number of rows whose key was new."""
+    @property
+    def updates(self) -> int:
+        """The number of rows whose key was there."""
+    @property
+    def deletes(self) -> int:
+        """The number of deleted keys."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> FileGroupStats: ...
+
+@final
+class RowError:
+    """A row that was not written, with `hoodie.write.ignore.failed`."""
+
+    __match_args__ = ("record_key", "message")
+    def __new__(
+        cls,
+        record_key: str | None,
+        message: str,
+    ) -> RowError: ...
+    @property
+    def record_key(self) -> str | None:
+        """Its record key; None if it has none."""
+    @property
+    def message(self) -> str:
+        """Why it was not written; it names the row, counted from 0, and the column."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> RowError: ...
+
+@final
+class SchemaChange:
+    """A column, or a field within one, that a write has added or given another type."""
+
+    __match_args__ = ("column", "before", "after")
+    def __new__(
+        cls,
+        column: str,
+        before: pa.DataType | None,
+        after: pa.DataType,
+    ) -> SchemaChange: ...
+    @property
+    def column(self) -> str:
+        """The column, or the path of a field: `rider.age`, `stops.element.city`."""
+    @property
+    def before(self) -> pa.DataType | None:
+        """The type that it had; None if it is new."""
+    @property
+    def after(self) -> pa.DataType:
+        """The type that it has."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> SchemaChange: ...
+
+@final
+class Commit:
+    """A completed write.
+
+    commit = table.upsert(rows)
+    commit.instant, commit.inserts, commit.updates
+    """
+
+    __match_args__ = (
+        "instant",
+        "completion_time",
+        "operation",
+        "stats",
+        "errors",
+        "error_count",
+        "attempts",
+        "schema_changes",
+    )
+    def __new__(
+        cls,
+        instant: str,
+        completion_time: str | None,
+        operation: str,
+        stats: list[FileGroupStats],
+        errors: list[RowError] = ...,
+        error_count: int = 0,
+        attempts: int = 1,
+        schema_changes: list[SchemaChange] = ...,
+    ) -> Commit: ...
+    @property
+    def instant(self) -> str:
+        """The requested time: the value of `_hoodie_commit_time` in the rows that were written. Empty if an update or a
+        merge had nothing to write, and made no commit."""
+    @property
+    def completion_time(self) -> str | None:
+        """The completion time; None up to table version 7."""
+    @property
+    def operation(self) -> str:
+        """The operation, as Hudi's constant: `UPSERT`, `BULK_INSERT`, `DELETE_PARTITION`, `COMPACT`, `CLUSTER`, …."""
+    @property
+    def stats(self) -> list[FileGroupStats]:
+        """What was done to each file group."""
+    @property
+    def errors(self) -> list[RowError]:
+        """The first rows that were not written, at most 10,000. Without `hoodie.write.ignore.failed` there are none."""
+    @property
+    def error_count(self) -> int:
+        """The number of rows that were not written."""
+    @property
+    def attempts(self) -> int:
+        """How often the write was tried: more than once after conflicts with other writers, if options allow it."""
+    @property
+    def schema_changes(self) -> list[SchemaChange]:
+        """What the write has changed of the table's columns: nothing, unless its argument `schema` allows it."""
+    @property
+    def inserts(self) -> int:
+        """The number of rows whose key was new."""
+    @property
+    def updates(self) -> int:
+        """The number of rows whose key was there."""
+    @property
+    def deletes(self) -> int:
+        """The number of deleted keys."""
+    @property
+    def bytes_written(self) -> int:
+        """The size of the written files, in bytes."""
+    def _repr_html_(self) -> str:
+        """The commit as a table, for notebooks."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> Commit: ...
+
+@final
+class CompactResult:
+    """What compactions, or log compactions, did."""
+
+    __match_args__ = ("scheduled", "commits")
+    def __new__(
+        cls,
+        scheduled: str | None,
+        commits: list[Commit],
+    ) -> CompactResult: ...
+    @property
+    def scheduled(self) -> str | None:
+        """The requested time of the one that was planned; None if there was nothing to compact, or it was not asked for."""
+    @property
+    def commits(self) -> list[Commit]:
+        """Those that were executed, oldest first."""
+    @property
+    def commit(self) -> Commit | None:
+        """The last one that was executed; None if nothing was."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> CompactResult: ...
+
+@final
+class PlannedSlice:
+    """A file slice that a compaction merges."""
+
+    __match_args__ = ("partition", "file_id", "base_file", "base_bytes", "log_files", "log_bytes")
+    def __new__(
+        cls,
+        partition: str,
+        file_id: str,
+        base_file: str | None,
+        base_bytes: int,
+        log_files: list[str],
+        log_bytes: int,
+    ) -> PlannedSlice: ...
+    @property
+    def partition(self) -> str:
+        """The partition path; empty if the table is not partitioned."""
+    @property
+    def file_id(self) -> str:
+        """The id of the file group."""
+    @property
+    def base_file(self) -> str | None:
+        """The name of the base file; None if the slice has log files only."""
+    @property
+    def base_bytes(self) -> int:
+        """The bytes of the base file; 0 if there is none. A log compaction does not read it."""
+    @property
+    def log_files(self) -> list[str]:
+        """The names of the log files."""
+    @property
+    def log_bytes(self) -> int:
+        """The bytes of the log files."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> PlannedSlice: ...
+
+@final
+class PlannedCompaction:
+    """A compaction that would be executed."""
+
+    __match_args__ = ("instant", "slices")
+    def __new__(
+        cls,
+        instant: str | None,
+        slices: list[PlannedSlice],
+    ) -> PlannedCompaction: ...
+    @property
+    def instant(self) -> str | None:
+        """Its requested time; None if it is not on the timeline yet."""
+    @property
+    def slices(self) -> list[PlannedSlice]:
+        """What it merges, in the order of its plan."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> PlannedCompaction: ...
+
+@final
+class ClusterResult:
+    """What clustering did."""
+
+    __match_args__ = ("scheduled", "commits")
+    def __new__(
+        cls,
+        scheduled: str | None,
+        commits: list[Commit],
+    ) -> ClusterResult: ...
+    @property
+    def scheduled(self) -> str | None:
+        """The requested time of the plan that was made; None if there was nothing to cluster, or it was not asked for."""
+    @property
+    def commits(self) -> list[Commit]:
+        """Those of the plans that were executed, oldest first."""
+    @property
+    def commit(self) -> Commit | None:
+        """The last commit; None if nothing was executed."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> ClusterResult: ...
+
+@final
+class ClusteringGroup:
+    """File groups of a partition that are rewritten together."""
+
+    __match_args__ = ("instant", "partition", "file_ids", "files", "file_bytes", "outputs")
+    def __new__(
+        cls,
+        instant: str | None,
+        partition: str,
+        file_ids: list[str],
+        files: int,
+        file_bytes: int,
+        outputs: int,
+    ) -> ClusteringGroup: ...
+    @property
+    def instant(self) -> str | None:
+        """The requested time of the pending plan; None of a plan that would be made."""
+    @property
+    def partition(self) -> str:
+        """The partition path; empty if the table is not partitioned."""
+    @property
+    def file_ids(self) -> list[str]:
+        """The ids of the file groups."""
+    @property
+    def files(self) -> int:
+        """The number of their files: base files and log files."""
+    @property
+    def file_bytes(self) -> int:
+        """The size of these files, in bytes."""
+    @property
+    def outputs(self) -> int:
+        """The number of new files that is expected."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> ClusteringGroup: ...
+
+@final
+class CleanedFile:
+    """A file that a clean deleted, or would delete."""
+
+    __match_args__ = ("path", "bytes")
+    def __new__(
+        cls,
+        path: str,
+        bytes: int,  # noqa: A002
+    ) -> CleanedFile: ...
+    @property
+    def path(self) -> str:
+        """The file's path, relative to the table."""
+    @property
+    def bytes(self) -> int:
+        """The size of the file."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> CleanedFile: ...
+
+@final
+class Clean:
+    """A clean that was completed, or that would be run."""
+
+    __match_args__ = ("instant", "files", "partitions", "earliest")
+    def __new__(
+        cls,
+        instant: str | None,
+        files: list[CleanedFile],
+        partitions: list[str],
+        earliest: str | None,
+    ) -> Clean: ...
+    @property
+    def instant(self) -> str | None:
+        """The requested time; None of one that is not on the timeline: a dry run."""
+    @property
+    def files(self) -> list[CleanedFile]:
+        """The files that were deleted."""
+    @property
+    def partitions(self) -> list[str]:
+        """Partitions that were deleted, as they had no files any more."""
+    @property
+    def earliest(self) -> str | None:
+        """The earliest write that queries can still go back to; None by file versions."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> Clean: ...
+
+@final
+class CleanResult:
+    """What cleaning did, or would do."""
+
+    __match_args__ = ("cleans", "reason")
+    def __new__(
+        cls,
+        cleans: list[Clean],
+        reason: str | None = None,
+    ) -> CleanResult: ...
+    @property
+    def cleans(self) -> list[Clean]:
+        """The cleans that were completed, or would be, oldest first; none if there is nothing to delete."""
+    @property
+    def reason(self) -> str | None:
+        """Why nothing is deleted; None if something is."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> CleanResult: ...
+
+@final
+class ArchivedInstant:
+    """An instant that was archived, or would be."""
+
+    __match_args__ = ("instant", "completion_time", "action", "files")
+    def __new__(
+        cls,
+        instant: str,
+        completion_time: str | None,
+        action: str,
+        files: list[tuple[str, int]],
+    ) -> ArchivedInstant: ...
+    @property
+    def instant(self) -> str:
+        """The requested time."""
+    @property
+    def completion_time(self) -> str | None:
+        """The completion time; None up to table version 7."""
+    @property
+    def action(self) -> str:
+        """The action, as Hudi's name: `deltacommit`, `clean`, …."""
+    @property
+    def files(self) -> list[tuple[str, int]]:
+        """Its files on the active timeline, which are deleted: paths relative to the table, and bytes."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> ArchivedInstant: ...
+
+@final
+class ArchiveResult:
+    """What archival did, or would do."""
+
+    __match_args__ = ("instants",)
+    def __new__(
+        cls,
+        instants: list[ArchivedInstant],
+    ) -> ArchiveResult: ...
+    @property
+    def instants(self) -> list[ArchivedInstant]:
+        """The archived instants, oldest first; none if there are not too many on the active timeline."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> ArchiveResult: ...
+
+@final
+class MetadataResult:
+    """What was done with a metadata table, or would be."""
+
+    __match_args__ = ("partitions", "added", "dropped", "files", "bytes", "deleted")
+    def __new__(
+        cls,
+        partitions: list[str],
+        added: list[str],
+        dropped: list[str],
+        files: int,
+        bytes: int,  # noqa: A002
+        deleted: list[tuple[str, int]],
+    ) -> MetadataResult: ...
+    @property
+    def partitions(self) -> list[str]:
+        """The partitions that it has afterwards; empty if there is no metadata table."""
+    @property
+    def added(self) -> list[str]:
+        """Those that were built."""
+    @property
+    def dropped(self) -> list[str]:
+        """Those that were deleted, also to be built again."""
+    @property
+    def files(self) -> int:
+        """The number of the table's data files, which are listed, and read for indexes; 0 if nothing is built."""
+    @property
+    def bytes(self) -> int:
+        """Their bytes."""
+    @property
+    def deleted(self) -> list[tuple[str, int]]:
+        """The files that were deleted, relative to the table, with their bytes."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> MetadataResult: ...
+
+@final
+class RollbackResult:
+    """An instant that was rolled back, or would be."""
+
+    __match_args__ = ("instant", "action", "state", "rollback_instant", "deleted", "undone_logs")
+    def __new__(
+        cls,
+        instant: str,
+        action: str,
+        state: str,
+        rollback_instant: str | None,
+        deleted: list[tuple[str, int]],
+        undone_logs: list[tuple[str, int]],
+    ) -> RollbackResult: ...
+    @property
+    def instant(self) -> str:
+        """Its requested time."""
+    @property
+    def action(self) -> str:
+        """Its action, as it was on the timeline."""
+    @property
+    def state(self) -> str:
+        """Its state before: `REQUESTED`, `INFLIGHT` or `COMPLETED`."""
+    @property
+    def rollback_instant(self) -> str | None:
+        """The requested time of the rollback; None of a plan."""
+    @property
+    def deleted(self) -> list[tuple[str, int]]:
+        """The data files that were deleted, or would be: paths relative to the table, and bytes."""
+    @property
+    def undone_logs(self) -> list[tuple[str, int]]:
+        """Log files that stay, and whose blocks a rollback block undoes: up to table version 7."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> RollbackResult: ...
+
+@final
+class SavepointResult:
+    """A savepoint that was made or deleted, or would be."""
+
+    __match_args__ = ("instant", "completion_time", "files")
+    def __new__(
+        cls,
+        instant: str,
+        completion_time: str | None,
+        files: dict[str, dict[str, int]],
+    ) -> SavepointResult: ...
+    @property
+    def instant(self) -> str:
+        """The requested time of the write that it keeps."""
+    @property
+    def completion_time(self) -> str | None:
+        """When it was made; None up to table version 7, and of a plan."""
+    @property
+    def files(self) -> dict[str, dict[str, int]]:
+        """The names of the files that it keeps, by partition, with their bytes."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> SavepointResult: ...
+
+@final
+class RestoreResult:
+    """A table that was restored, or would be."""
+
+    __match_args__ = ("instant", "restore_instant", "undone")
+    def __new__(
+        cls,
+        instant: str,
+        restore_instant: str | None,
+        undone: list[RollbackResult],
+    ) -> RestoreResult: ...
+    @property
+    def instant(self) -> str:
+        """The requested time of the write that it was restored to."""
+    @property
+    def restore_instant(self) -> str | None:
+        """The requested time of the restore; None of a plan."""
+    @property
+    def undone(self) -> list[RollbackResult]:
+        """The writes that were undone, or would be, newest first. Their `rollback_instant` is None."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> RestoreResult: ...
+
+@final
+class Finding:
+    """One thing that is wrong with a table."""
+
+    __match_args__ = ("kind", "path", "message", "bytes")
+    def __new__(
+        cls,
+        kind: str,
+        path: str,
+        message: str,
+        bytes: int | None,  # noqa: A002
+    ) -> Finding: ...
+    @property
+    def kind(self) -> str:
+        """What kind of thing: the documentation of the class names the kinds, docs/writing.md explains them."""
+    @property
+    def path(self) -> str:
+        """Where, relative to the table."""
+    @property
+    def message(self) -> str:
+        """In words."""
+    @property
+    def bytes(self) -> int | None:
+        """The bytes of the file, if there is one."""
+    @property
+    def remedy(self) -> str:
+        """What to do, in a few words; docs/writing.md has the rest."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> Finding: ...
+
+@final
+class VerifyResult:
+    """What a verification found."""
+
+    __match_args__ = ("findings", "pending", "files", "bytes", "rows")
+    def __new__(
+        cls,
+        findings: list[Finding],
+        pending: list[str],
+        files: int,
+        bytes: int,  # noqa: A002
+        rows: int | None,
+    ) -> VerifyResult: ...
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong; empty if nothing is."""
+    @property
+    def pending(self) -> list[str]:
+        """Writes that are pending on the timeline, which is not wrong in itself."""
+    @property
+    def files(self) -> int:
+        """The number of data files in storage."""
+    @property
+    def bytes(self) -> int:
+        """Their bytes."""
+    @property
+    def rows(self) -> int | None:
+        """The rows of the latest file slices; None if their contents were not decoded."""
+    def _repr_html_(self) -> str:
+        """The findings as a table, for notebooks."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> VerifyResult: ...
+
+@final
+class RepairResult:
+    """What was repaired, or would be, and what is wrong besides."""
+
+    __match_args__ = ("repaired", "left", "merged")
+    def __new__(
+        cls,
+        repaired: list[Finding],
+        left: list[Finding],
+        merged: Commit | None = None,
+    ) -> RepairResult: ...
+    @property
+    def repaired(self) -> list[Finding]:
+        """What was deleted or merged, or would be."""
+    @property
+    def left(self) -> list[Finding]:
+        """What is wrong besides, and stays."""
+    @property
+    def merged(self) -> Commit | None:
+        """The commit that made one file group of those of each bucket; None if there was nothing to merge, it was not
+        asked for, or nothing was changed."""
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> RepairResult: ...
 
 @final
 class Table:
@@ -529,7 +1151,7 @@ def merge_into(
     delete: _Filters,
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> WrittenCommit:
+) -> Commit:
     """Merges Arrow data into a table, in the state in which it was opened, as SQL's `MERGE INTO` does."""
 
 def write_changes(
@@ -538,7 +1160,7 @@ def write_changes(
     updated: Sequence[str],
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> WrittenCommit:
+) -> Commit:
     """Writes changed rows of a table, in the state in which it was opened.
 
     The rows are Arrow data with all columns of the table, the marks `MergePlan.DELETES` and `MergePlan.UPDATES` (a row
@@ -562,7 +1184,7 @@ def alter_schema(
     with_ids: tuple[str, str] | None,
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> WrittenCommit:
+) -> Commit:
     """Changes the columns of a table, in the state in which it was opened.
 
     `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
@@ -594,53 +1216,6 @@ def merge_rows(
 
 _Validator = Callable[[Table], object] | None
 """A function of the table as the write would leave it; an exception refuses the commit, which is rolled back."""
-
-@final
-class WrittenFile:
-    """What a write did to a file group: one file of it."""
-
-    partition: str
-    file_id: str
-    path: str | None
-    file_bytes: int
-    rows_written: int
-    inserts: int
-    updates: int
-    deletes: int
-
-@final
-class LeftOutRow:
-    """A row that was left out of a write."""
-
-    record_key: str | None
-    message: str
-
-@final
-class ColumnChange:
-    """A column, or a field within one, that a write has added or given another type. Schemas have that field alone."""
-
-    column: str
-    before: ArrowSchema | None
-    after: ArrowSchema
-
-@final
-class WrittenCommit:
-    """A completed write."""
-
-    instant: str
-    completion_time: str | None
-    operation: str
-    files: list[WrittenFile]
-    errors: list[LeftOutRow]
-    """The first rows that were left out."""
-    error_count: int
-    """How many there are."""
-    warnings: list[str]
-    """Sentences on options that have no effect."""
-    attempts: int
-    """How often the write was tried."""
-    schema_changes: list[ColumnChange]
-    """What the write has changed of the table's columns."""
 
 _Step = tuple[str, int, dict[str, bytes], int]
 """(name, partitions of DataFrames, stages by name, tasks that read keys)"""
@@ -746,7 +1321,7 @@ class DistributedWrite:
         """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
     def commit(
         self, reports: Sequence[bytes], validator: _Validator = None, runner: TaskRunner | None = None
-    ) -> WrittenCommit:
+    ) -> Commit:
         """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed.
 
         Then runs table services. Tasks of `runner` execute their plans; without one, this process does.
@@ -772,7 +1347,7 @@ def begin_task_insert(
     Returns the state of the write, and sentences on options that have no effect.
     """
 
-def commit_task_insert(state: bytes, reports: Sequence[bytes]) -> WrittenCommit:
+def commit_task_insert(state: bytes, reports: Sequence[bytes]) -> Commit:
     """Commits such a write, given the reports of its tasks. Rolls it back if it cannot be committed."""
 
 def abort_task_insert(state: bytes, reason: str) -> None:
@@ -786,37 +1361,9 @@ def create_table_by_options(
 def forget_schema(uri: str, storage_options: Mapping[str, Any]) -> None:
     """Removes the columns of a table that a write has created and not written to."""
 
-@final
-class ScheduledService:
-    """What a service did that is planned, and then executed."""
-
-    scheduled: str | None
-    """The requested time of the new plan."""
-    commits: list[WrittenCommit]
-    warnings: list[str]
-
-@final
-class PlannedSlice:
-    """A file slice that would be compacted."""
-
-    partition: str
-    file_id: str
-    base_file: str | None
-    base_bytes: int
-    log_files: list[str]
-    log_bytes: int
-
-@final
-class PlannedCompaction:
-    """A compaction that would be executed."""
-
-    instant: str | None
-    """Its requested time, if it is planned already."""
-    slices: list[PlannedSlice]
-
 def compact(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
-) -> ScheduledService:
+) -> CompactResult:
     """Plans a compaction, if one is due, and executes what is pending."""
 
 @final
@@ -840,7 +1387,7 @@ class DistributedService:
         """Looks for pending plans. Returns their number."""
     def begin_next(self) -> tuple[bytes, int] | None:
         """Begins the next pending plan: (stage, tasks)."""
-    def commit(self, reports: Sequence[bytes]) -> WrittenCommit:
+    def commit(self, reports: Sequence[bytes]) -> Commit:
         """Completes the plan that was begun."""
     def abort(self, reason: str) -> None:
         """Undoes what was begun; the plan stays pending."""
@@ -852,22 +1399,8 @@ def plan_compact(
 
 def log_compact(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
-) -> ScheduledService:
+) -> CompactResult:
     """Plans a log compaction, if one is due, and executes what is pending."""
-
-@final
-class MetadataResult:
-    """What was done with a metadata table, or would be."""
-
-    partitions: list[str]
-    """Those that it has afterwards."""
-    added: list[str]
-    dropped: list[str]
-    files: int
-    bytes: int
-    deleted: list[tuple[str, int]]
-    """Deleted files with their bytes."""
-    warnings: list[str]
 
 def build_metadata(
     uri: str,
@@ -901,69 +1434,15 @@ def write(
     data: Any,
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> WrittenCommit:
+) -> Commit:
     """Writes Arrow data to a table, or deletes its keys."""
-
-@final
-class RollbackResult:
-    """An instant that was rolled back, or would be. Files have their bytes."""
-
-    instant: str
-    action: str
-    state: str
-    rollback_instant: str | None
-    deleted: list[tuple[str, int]]
-    undone_logs: list[tuple[str, int]]
-
-@final
-class SavepointResult:
-    """A savepoint that was made or deleted, or would be."""
-
-    instant: str
-    completion_time: str | None
-    files: dict[str, dict[str, int]]
-    """By partition, with their bytes."""
-
-@final
-class RestoreResult:
-    """A table that was restored, or would be."""
-
-    instant: str
-    restore_instant: str | None
-    undone: list[RollbackResult]
-
-@final
-class Finding:
-    """One thing that is wrong with a table."""
-
-    kind: str
-    path: str
-    message: str
-    bytes: int | None
-
-@final
-class VerifyResult:
-    """What a verification found."""
-
-    findings: list[Finding]
-    pending: list[str]
-    files: int
-    bytes: int
-    rows: int | None
 
 @final
 class MergedBuckets:
     """Buckets with several file groups that got one again, or would, and the commit."""
 
     buckets: list[Finding]
-    commit: WrittenCommit | None
-
-@final
-class RepairResult:
-    """What was repaired, and what is wrong besides."""
-
-    repaired: list[Finding]
-    left: list[Finding]
+    commit: Commit | None
 
 def rollback(
     uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
@@ -1039,25 +1518,12 @@ def delete_partitions(
     partitions: Sequence[str],
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> WrittenCommit:
+) -> Commit:
     """Deletes partitions of a table."""
-
-@final
-class ClusteringGroup:
-    """File groups of a partition that a plan rewrites together."""
-
-    instant: str | None
-    """The requested time of a pending plan."""
-    partition: str
-    file_ids: list[str]
-    files: int
-    file_bytes: int
-    outputs: int
-    """The number of new files that is expected."""
 
 def cluster(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
-) -> ScheduledService:
+) -> ClusterResult:
     """Plans a clustering, and executes what is planned."""
 
 def is_table_property(name: str) -> bool:
@@ -1077,44 +1543,8 @@ def delete_where(
     filters: _Filters,
     options: Mapping[str, str],
     validator: _Validator = None,
-) -> WrittenCommit:
+) -> Commit:
     """Deletes the rows that filters select."""
-
-@final
-class Clean:
-    """A clean that was completed, or would be run."""
-
-    instant: str | None
-    files: list[tuple[str, int]]
-    """With their bytes."""
-    partitions: list[str]
-    """Those that were deleted."""
-    earliest: str | None
-    """The earliest write that stays readable."""
-
-@final
-class CleanResult:
-    """What cleaning did, or would do."""
-
-    cleans: list[Clean]
-    warnings: list[str]
-
-@final
-class ArchivedInstant:
-    """An instant that was archived, or would be."""
-
-    instant: str
-    completion_time: str | None
-    action: str
-    files: list[tuple[str, int]]
-    """With their bytes."""
-
-@final
-class ArchiveResult:
-    """What archival did, or would do."""
-
-    instants: list[ArchivedInstant]
-    warnings: list[str]
 
 def clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> CleanResult:
     """Completes pending cleans of a table and runs a new one."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mortice import _mortice, writes
+from mortice import _mortice
 from mortice.alter_columns import AlteredSchema
 from mortice.commit import Commit, SchemaChange
 from mortice.errors import InvalidArgumentError
@@ -102,8 +102,8 @@ def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], 
     for path, behind in changes.move.items():
         schema.move(path, behind)
     avro, with_ids = schema.as_strings()
-    commit = writes.commit_of(_mortice.alter_schema(native, avro, with_ids, dict(options), check))
-    return dataclasses.replace(commit, schema_changes=made)
+    commit = _mortice.alter_schema(native, avro, with_ids, dict(options), check)
+    return commit.__replace__(schema_changes=made)
 
 
 def _avro(schema: AlteredSchema, path: str, kind: pa.DataType) -> Any:

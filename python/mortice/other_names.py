@@ -396,7 +396,6 @@ RESULTS: dict[str, dict[str, str]] = {
         "rows": "inserts, updates and deletes",
         "rows_written": "inserts, updates and deletes",
         "timestamp": "instant",
-        "to_dict": "dataclasses.asdict(commit)",
         "version": "instant",
     },
     "Diff": {

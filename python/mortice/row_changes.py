@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mortice import _mortice, writes
+from mortice import _mortice
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions import Columns, Expression
@@ -108,8 +108,7 @@ class ChangedRows:
         if first is None:
             return Commit(instant="", completion_time=None, operation="UPSERT", stats=[])
         reader = pa.RecordBatchReader.from_batches(self.schema, _chained(first, rows))
-        written = _mortice.write_changes(self.native, reader, self.updated, dict(options), check)
-        return writes.commit_of(written)
+        return _mortice.write_changes(self.native, reader, self.updated, dict(options), check)
 
 
 def _chained(first: pa.RecordBatch, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

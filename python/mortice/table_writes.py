@@ -276,8 +276,8 @@ class TableWrites(TableBase):
         delete = normal_form(when_matched_delete, lambda: _either(rows.schema, self._columns_of_table()))
         self.refresh()
         with observed("merge_into", self.uri) as observation, validated(self._validators, self.preview) as check:
-            written = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
-            return self._show(observation.done(writes.commit_of(written)), options)
+            commit = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
+            return self._show(observation.done(commit), options)
 
     def update_where(
         self, values: Mapping[str, Any], filters: Filters | str, options: Mapping[str, Any] | None = None

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.caller import caller_level
-from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
+from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.filters import Filters, SchemaOf, Term, normal_form
 from mortice.observe import observed
@@ -24,7 +24,6 @@ __all__ = [
     "checked_batches",
     "checked_options",
     "checked_table",
-    "commit_of",
     "delete_partitions",
     "delete_where",
     "terms_to_delete",
@@ -69,13 +68,13 @@ def write(  # noqa: PLR0917
     rows = checked_batches(data, failures)
     with observed(operation, uri) as observation:
         try:
-            written = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
+            commit = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
         except MorticeError:
             if failures:
                 # The C stream interface passes on the traceback of an error as its text.
                 raise failures[0] from failures[0].__cause__
             raise
-        return observation.done(commit_of(written))
+        return observation.done(commit)
 
 
 def checked_batches(data: Any, failures: list[InvalidArgumentError] | None = None) -> Any:
@@ -151,8 +150,8 @@ def delete_partitions(
     if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
         raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
     with observed("delete_partitions", uri) as observation:
-        written = _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check)
-        return observation.done(commit_of(written))
+        commit = _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check)
+        return observation.done(commit)
 
 
 def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> list[list[Term]]:
@@ -185,8 +184,8 @@ def delete_where(  # noqa: PLR0917
     """
     normal = terms_to_delete(filters, schema)
     with observed("delete_where", uri) as observation:
-        written = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
-        return observation.done(commit_of(written))
+        commit = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
+        return observation.done(commit)
 
 
 def with_nulls(
@@ -214,21 +213,6 @@ def with_nulls(
     return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
 
 
-def commit_of(written: _mortice.WrittenCommit) -> Commit:
-    """Returns the commit that the native module describes, and warns of options that have no effect."""
-    warn_of(written.warnings)
-    return Commit(
-        instant=written.instant,
-        completion_time=written.completion_time,
-        operation=written.operation,
-        stats=[_stats_of(file) for file in written.files],
-        errors=[RowError(row.record_key, row.message) for row in written.errors],
-        error_count=written.error_count,
-        attempts=written.attempts,
-        schema_changes=[_schema_change_of(change) for change in written.schema_changes],
-    )
-
-
 def with_schema(options: Mapping[str, Any] | None, schema: SchemaChanges | None) -> dict[str, str]:
     """Returns the options of a write, checked, with the changes of columns that an argument allows.
 
@@ -249,24 +233,6 @@ def with_schema(options: Mapping[str, Any] | None, schema: SchemaChanges | None)
             f"schema={schema!r} contradicts the option {SCHEMA_CHANGES}={checked[SCHEMA_CHANGES]}; leave one out"
         )
     return checked
-
-
-def _stats_of(file: _mortice.WrittenFile) -> FileGroupStats:
-    return FileGroupStats(
-        partition=file.partition,
-        file_id=file.file_id,
-        path=file.path,
-        file_bytes=file.file_bytes,
-        rows_written=file.rows_written,
-        inserts=file.inserts,
-        updates=file.updates,
-        deletes=file.deletes,
-    )
-
-
-def _schema_change_of(change: _mortice.ColumnChange) -> SchemaChange:
-    before = None if change.before is None else pa.schema(change.before).field(0).type
-    return SchemaChange(change.column, before, pa.schema(change.after).field(0).type)
 
 
 def warn_of(sentences: Sequence[str]) -> None:

@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from mortice import _mortice
+from mortice._mortice import Clean, CleanedFile, CleanResult
 from mortice.observe import observed
-from mortice.visible_text import visible_text
-from mortice.writes import checked_options, warn_of
+from mortice.writes import checked_options
 
 __all__ = ["Clean", "CleanResult", "CleanedFile", "clean", "plan_clean"]
-
-
-@dataclass(frozen=True)
-class CleanedFile:
-    """A file that a clean deleted, or would delete."""
-
-    path: str
-    """The file's path, relative to the table."""
-    bytes: int
-    """The size of the file."""
-
-
-@dataclass(frozen=True)
-class Clean:
-    """A clean that was completed, or that would be run."""
-
-    instant: str | None
-    """The requested time; None of one that is not on the timeline: a dry run."""
-    files: list[CleanedFile] = field(repr=False)
-    """The files that were deleted."""
-    partitions: list[str]
-    """Partitions that were deleted, as they had no files any more."""
-    earliest: str | None
-    """The earliest write that queries can still go back to; None by file versions."""
-
-    def __repr__(self) -> str:
-        size = sum(file.bytes for file in self.files)
-        parts = [f"{len(self.files):,} files, {size:,} bytes"]
-        parts += [f"{len(self.partitions):,} partitions"] if self.partitions else []
-        parts += [f"earliest {self.earliest}"] if self.earliest else []
-        return visible_text(f"Clean({self.instant or 'not run'}: {'; '.join(parts)})")
-
-
-@dataclass(frozen=True)
-class CleanResult:
-    """What cleaning did, or would do."""
-
-    cleans: list[Clean]
-    """The cleans that were completed, or would be, oldest first; none if there is nothing to delete."""
-    reason: str | None = None
-    """Why nothing is deleted; None if something is."""
 
 
 def clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> CleanResult:
@@ -78,10 +36,4 @@ def _cleaned(
     uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool
 ) -> CleanResult:
     with observed("clean", uri, dry_run=dry_run) as observation:
-        done = _mortice.clean(uri, storage_options, checked_options(options), dry_run)
-        warn_of(done.warnings)
-        cleans = [
-            Clean(one.instant, [CleanedFile(path, size) for path, size in one.files], one.partitions, one.earliest)
-            for one in done.cleans
-        ]
-        return observation.done(CleanResult(cleans))
+        return observation.done(_mortice.clean(uri, storage_options, checked_options(options), dry_run))

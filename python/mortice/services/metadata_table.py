@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from mortice import _mortice
+from mortice._mortice import MetadataResult
 from mortice.errors import InvalidArgumentError
 from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.task_runner import TaskRunner
-from mortice.writes import checked_options, warn_of
+from mortice.writes import checked_options
 
 __all__ = ["MetadataResult", "build_metadata", "delete_metadata"]
-
-
-@dataclass(frozen=True)
-class MetadataResult:
-    """What was done with a metadata table, or would be."""
-
-    partitions: list[str]
-    """The partitions that it has afterwards; empty if there is no metadata table."""
-    added: list[str]
-    """Those that were built."""
-    dropped: list[str]
-    """Those that were deleted, also to be built again."""
-    files: int
-    """The number of the table's data files, which are listed, and read for indexes; 0 if nothing is built."""
-    bytes: int
-    """Their bytes."""
-    deleted: list[tuple[str, int]] = field(repr=False)
-    """The files that were deleted, relative to the table, with their bytes."""
 
 
 def build_metadata(
@@ -71,7 +53,7 @@ def build_metadata(
             done = _mortice.build_metadata_by_tasks(
                 uri, storage_options, checked, runner, add=add, drop=drop, rebuild=rebuild
             )
-        return observation.done(_result(done))
+        return observation.done(done)
 
 
 def delete_metadata(
@@ -88,19 +70,7 @@ def delete_metadata(
     Raises:
         MorticeError: The subclass that says what is wrong.
     """
-    return _result(_mortice.delete_metadata(uri, storage_options, checked_options(options), dry_run=dry_run))
-
-
-def _result(done: _mortice.MetadataResult) -> MetadataResult:
-    warn_of(done.warnings)
-    return MetadataResult(
-        partitions=done.partitions,
-        added=done.added,
-        dropped=done.dropped,
-        files=done.files,
-        bytes=done.bytes,
-        deleted=done.deleted,
-    )
+    return _mortice.delete_metadata(uri, storage_options, checked_options(options), dry_run=dry_run)
 
 
 def _names(argument: str, names: Sequence[str]) -> list[str]:

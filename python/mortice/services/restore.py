@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mortice import _mortice
+from mortice._mortice import RestoreResult, RollbackResult, SavepointResult
 from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.observe import observed
@@ -32,57 +32,6 @@ InstantOrCommit = str | Instant | Commit
 """The requested time of an instant, one of the timeline, or the commit that a write returned."""
 
 
-@dataclass(frozen=True)
-class RollbackResult:
-    """An instant that was rolled back, or would be.
-
-    Attributes:
-        instant: Its requested time.
-        action: Its action, as it was on the timeline.
-        state: Its state before: `REQUESTED`, `INFLIGHT` or `COMPLETED`.
-        rollback_instant: The requested time of the rollback; None of a plan.
-        deleted: The data files that were deleted, or would be: paths relative to the table, and bytes.
-        undone_logs: Log files that stay, and whose blocks a rollback block undoes: up to table version 7.
-    """
-
-    instant: str
-    action: str
-    state: str
-    rollback_instant: str | None
-    deleted: list[tuple[str, int]]
-    undone_logs: list[tuple[str, int]]
-
-
-@dataclass(frozen=True)
-class SavepointResult:
-    """A savepoint that was made or deleted, or would be.
-
-    Attributes:
-        instant: The requested time of the write that it keeps.
-        completion_time: When it was made; None up to table version 7, and of a plan.
-        files: The names of the files that it keeps, by partition, with their bytes.
-    """
-
-    instant: str
-    completion_time: str | None
-    files: dict[str, dict[str, int]]
-
-
-@dataclass(frozen=True)
-class RestoreResult:
-    """A table that was restored, or would be.
-
-    Attributes:
-        instant: The requested time of the write that it was restored to.
-        restore_instant: The requested time of the restore; None of a plan.
-        undone: The writes that were undone, or would be, newest first. Their `rollback_instant` is None.
-    """
-
-    instant: str
-    restore_instant: str | None
-    undone: list[RollbackResult]
-
-
 def rollback(
     uri: str,
     storage_options: Mapping[str, Any],
@@ -106,7 +55,7 @@ def rollback(
     given = checked_options(options)
     with observed("rollback", uri, dry_run=dry_run) as observation:
         done = _mortice.rollback(uri, storage_options, requested_time(instant), given, dry_run)
-        return observation.done(_undone(done))
+        return observation.done(done)
 
 
 def restore(
@@ -131,8 +80,7 @@ def restore(
     given = checked_options(options)
     with observed("restore", uri, dry_run=dry_run) as observation:
         done = _mortice.restore(uri, storage_options, requested_time(instant), given, dry_run)
-        undone = [_undone(one) for one in done.undone]
-        return observation.done(RestoreResult(done.instant, done.restore_instant, undone))
+        return observation.done(done)
 
 
 def create_savepoint(
@@ -165,7 +113,7 @@ def create_savepoint(
         done = _mortice.create_savepoint(
             uri, storage_options, requested_time(instant), given, user=user, comment=comment, dry_run=dry_run
         )
-        return observation.done(SavepointResult(done.instant, done.completion_time, done.files))
+        return observation.done(done)
 
 
 def delete_savepoint(
@@ -191,8 +139,7 @@ def delete_savepoint(
     Raises as `rollback`.
     """
     given = checked_options(options)
-    done = _mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run)
-    return SavepointResult(done.instant, done.completion_time, done.files)
+    return _mortice.delete_savepoint(uri, storage_options, requested_time(instant), given, dry_run)
 
 
 def requested_time(instant: InstantOrCommit) -> str:
@@ -207,14 +154,3 @@ def requested_time(instant: InstantOrCommit) -> str:
             f"{instant!r}"
         )
     return instant
-
-
-def _undone(done: _mortice.RollbackResult) -> RollbackResult:
-    return RollbackResult(
-        instant=done.instant,
-        action=done.action,
-        state=done.state,
-        rollback_instant=done.rollback_instant,
-        deleted=done.deleted,
-        undone_logs=done.undone_logs,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from mortice.errors import InvalidArgumentError
@@ -135,7 +134,7 @@ class TableServices(TableBase):
     def _explained(self, done: cleaning.CleanResult, options: Mapping[str, Any] | None) -> cleaning.CleanResult:
         if any(one.files or one.partitions for one in done.cleans):
             return done
-        return replace(done, reason=clean_reason.reason_of(self.timeline, options))
+        return done.__replace__(reason=clean_reason.reason_of(self.timeline, options))
 
     def archive(self, options: Mapping[str, Any] | None = None) -> archival.ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.

@@ -7,10 +7,10 @@ use mortice::client::{self, AlteredColumns, WithIds};
 use pyo3::prelude::*;
 
 use crate::arrow_in::ArrowInput;
+use crate::commit::{Commit, commit_of_write};
 use crate::errors::released;
 use crate::table::Table;
 use crate::validator::validator as validator_of;
-use crate::write::{WrittenCommit, commit_of_write};
 
 /// Adds the functions of this file to the module.
 pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -45,9 +45,10 @@ pub(crate) fn alter_schema(
     with_ids: Option<(String, String)>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<WrittenCommit> {
+) -> PyResult<Commit> {
     let (core, validator) = (table.get().core(), validator_of(validator));
     let with_ids = with_ids.map(|(before, after)| WithIds { before, after });
     let columns = AlteredColumns { schema, with_ids };
-    released(table.py(), || client::alter_schema(core.opened(), &columns, &options, validator).map(commit_of_write))
+    let written = released(table.py(), || client::alter_schema(core.opened(), &columns, &options, validator))?;
+    commit_of_write(table.py(), written)
 }

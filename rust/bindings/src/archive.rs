@@ -6,23 +6,25 @@ use mortice::maintenance;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::results::{fields_repr, result_class, warn};
 
-/// An archived instant.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct ArchivedInstant {
-    instant: String,
-    completion_time: Option<String>,
-    action: &'static str,
-    files: Vec<(String, u64)>,
+result_class! {
+    /// An instant that was archived, or would be.
+    ArchivedInstant(instant, completion_time, action, files) {
+        instant: String,
+        completion_time: Option<String>,
+        action: String,
+        files: Vec<(String, u64)>,
+    }
+    repr = |one| fields_repr(one, &["instant", "completion_time", "action"]);
 }
 
-/// What archival did, or would do.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct ArchiveResult {
-    instants: Vec<ArchivedInstant>,
-    warnings: Vec<String>,
+result_class! {
+    /// What archival did, or would do.
+    ArchiveResult(instants) {
+        instants: Vec<ArchivedInstant>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
 /// Archives old instants of a table.
@@ -34,15 +36,14 @@ pub(crate) fn archive(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<ArchiveResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let archive = if dry_run { maintenance::plan_archival } else { maintenance::run_archival };
-        let result = archive(location, &options)?;
-        let instants = result.archived.into_iter().map(|archived| ArchivedInstant {
-            instant: archived.instant.requested_time.to_string(),
-            completion_time: archived.instant.completion_time.map(|time| time.to_string()),
-            action: archived.instant.action.name(),
-            files: archived.files,
-        });
-        Ok(ArchiveResult { instants: instants.collect(), warnings: result.warnings })
-    })
+    let archive = if dry_run { maintenance::plan_archival } else { maintenance::run_archival };
+    let done = at_location(py, uri, &storage_options, |location| archive(location, &options))?;
+    warn(py, &done.warnings)?;
+    let instants = done.archived.into_iter().map(|archived| ArchivedInstant {
+        instant: archived.instant.requested_time.to_string(),
+        completion_time: archived.instant.completion_time.map(|time| time.to_string()),
+        action: archived.instant.action.name().to_owned(),
+        files: archived.files,
+    });
+    Ok(ArchiveResult { instants: instants.collect() })
 }

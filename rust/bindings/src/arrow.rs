@@ -2,12 +2,16 @@
 //! `arrow_array_stream`. A capsule owns its struct; a consumer moves it out, otherwise dropping the capsule releases
 //! it.
 
+use std::sync::Arc;
+
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, RecordBatch, StructArray};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+use crate::arrow_in::type_in;
 
 /// A schema, for any Arrow library.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -57,4 +61,29 @@ fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, 
 
 fn unexported(error: &ArrowError) -> PyErr {
     PyValueError::new_err(format!("the schema cannot be handed to Python: {error}"))
+}
+
+/// A type, as a `pyarrow.DataType` in Python.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ArrowType(pub(crate) DataType);
+
+impl<'py> IntoPyObject<'py> for ArrowType {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let schema = ArrowSchema(Arc::new(Schema::new(vec![Field::new("", self.0, true)])));
+        py.import("pyarrow")?.call_method1("schema", (schema,))?.call_method1("field", (0,))?.getattr("type")
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for ArrowType {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let capsule = value.call_method0("__arrow_c_schema__")?;
+        let kind = type_in(&capsule)?;
+        kind.map(Self).map_err(|error| PyValueError::new_err(format!("the type cannot be read: {error}")))
+    }
 }

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use mortice::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -77,6 +77,14 @@ fn batch(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<Record
     // SAFETY: capsules of those names hold an initialised `ArrowSchema` and `ArrowArray` for as long as they live, by
     // the rules of the interface; both are moved out. The two came from one call, so that the schema is the array's.
     unsafe { take_batch(schema, array) }.map_err(|error| no_batches(py, error))
+}
+
+/// Returns the type in a capsule of a schema.
+pub(crate) fn type_in(capsule: &Bound<'_, PyAny>) -> PyResult<Result<DataType, ArrowError>> {
+    let schema = pointer::<FFI_ArrowSchema>(capsule, c"arrow_schema")?;
+    // SAFETY: a capsule of that name holds an initialised `ArrowSchema` for as long as it lives, by the rules of the
+    // interface; it is only read here.
+    Ok(DataType::try_from(unsafe { &*schema }))
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {

@@ -7,11 +7,11 @@ use mortice::rows::WriteInput;
 use pyo3::prelude::*;
 
 use crate::arrow_in::ArrowInput;
+use crate::commit::{Commit, commit_of_write};
 use crate::errors::released;
 use crate::scan::Scan;
 use crate::table::Table;
 use crate::validator::validator as validator_of;
-use crate::write::{WrittenCommit, commit_of_write};
 
 /// Adds the functions of this file to the module.
 pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -29,14 +29,15 @@ pub(crate) fn write_changes(
     updated: Vec<String>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<WrittenCommit> {
+) -> PyResult<Commit> {
     let mut rows = ArrowInput::from_python(rows)?;
     let (core, validator) = (table.get().core(), validator_of(validator));
-    released(table.py(), || {
+    let written = released(table.py(), || {
         let schema = rows.schema();
         let input = WriteInput { schema, batches: &mut rows, is_in_memory: false, options: &options, validator };
-        client::write_changes(core.opened(), &updated, input).map(commit_of_write)
-    })
+        client::write_changes(core.opened(), &updated, input)
+    })?;
+    commit_of_write(table.py(), written)
 }
 
 /// Raises for a table whose rows, or columns, cannot be changed by expressions.

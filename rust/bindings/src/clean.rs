@@ -2,28 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, CleaningResult};
+use mortice::maintenance;
 use mortice::services;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::results::{fields_repr, grouped, result_class, visible, warn};
 
-/// A clean: its files have their sizes; `earliest` is the earliest write that stays readable.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct Clean {
-    instant: Option<String>,
-    files: Vec<(String, u64)>,
-    partitions: Vec<String>,
-    earliest: Option<String>,
+result_class! {
+    /// A file that a clean deleted, or would delete.
+    CleanedFile(path, bytes) {
+        path: String,
+        bytes: u64,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// What cleaning did, or would do.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct CleanResult {
-    cleans: Vec<Clean>,
-    warnings: Vec<String>,
+result_class! {
+    /// A clean that was completed, or that would be run.
+    Clean(instant, files, partitions, earliest) {
+        instant: Option<String>,
+        files: Vec<CleanedFile>,
+        partitions: Vec<String>,
+        earliest: Option<String>,
+    }
+    repr = clean_repr;
+}
+
+result_class! {
+    /// What cleaning did, or would do.
+    CleanResult(cleans, reason=None) {
+        cleans: Vec<Clean>,
+        reason: Option<String>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+}
+
+fn clean_repr(clean: &Bound<'_, Clean>) -> PyResult<String> {
+    let (py, clean) = (clean.py(), clean.get());
+    let size = clean.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.bytes));
+    let mut parts = vec![format!("{} files, {} bytes", counted(clean.files.len()), grouped(size))];
+    if !clean.partitions.is_empty() {
+        parts.push(format!("{} partitions", counted(clean.partitions.len())));
+    }
+    parts.extend(clean.earliest.iter().map(|earliest| format!("earliest {earliest}")));
+    let instant = clean.instant.as_deref().unwrap_or("not run");
+    visible(py, &format!("Clean({instant}: {})", parts.join("; ")))
+}
+
+fn counted(count: usize) -> String {
+    u64::try_from(count).map_or_else(|_| count.to_string(), grouped)
 }
 
 /// Completes pending cleans of a table, and runs a new one.
@@ -35,15 +63,14 @@ pub(crate) fn clean(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<CleanResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let clean = if dry_run { maintenance::plan_cleaning } else { maintenance::run_cleaning };
-        let CleaningResult { cleans, warnings } = clean(location, &options)?;
-        Ok(CleanResult { cleans: cleans.into_iter().map(clean_of).collect(), warnings })
-    })
+    let clean = if dry_run { maintenance::plan_cleaning } else { maintenance::run_cleaning };
+    let done = at_location(py, uri, &storage_options, |location| clean(location, &options))?;
+    warn(py, &done.warnings)?;
+    Ok(CleanResult { cleans: done.cleans.into_iter().map(clean_of).collect(), reason: None })
 }
 
-fn clean_of(result: services::Clean) -> Clean {
-    let services::Clean { instant, files, partitions, earliest } = result;
-    let files = files.into_iter().map(|file| (file.path, file.bytes)).collect();
+fn clean_of(clean: services::Clean) -> Clean {
+    let services::Clean { instant, files, partitions, earliest } = clean;
+    let files = files.into_iter().map(|file| CleanedFile { path: file.path, bytes: file.bytes }).collect();
     Clean { instant: instant.map(|instant| instant.to_string()), files, partitions, earliest }
 }

@@ -6,19 +6,35 @@ use mortice::maintenance::{self, ServiceRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
-use crate::compact::ScheduledService;
-use crate::write::commit_of_write;
+use crate::commit::{Commit, commit_of_write};
+use crate::results::{fields_repr, result_class, warn};
 
-/// File groups of a partition that a plan rewrites together.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct ClusteringGroup {
-    instant: Option<String>,
-    partition: String,
-    file_ids: Vec<String>,
-    files: usize,
-    file_bytes: u64,
-    outputs: usize,
+result_class! {
+    /// What clustering did.
+    ClusterResult(scheduled, commits) {
+        scheduled: Option<String>,
+        commits: Vec<Commit>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+
+    /// The last commit; None if nothing was executed.
+    #[getter]
+    fn commit(&self) -> Option<Commit> {
+        self.commits.last().cloned()
+    }
+}
+
+result_class! {
+    /// File groups of a partition that are rewritten together.
+    ClusteringGroup(instant, partition, file_ids, files, file_bytes, outputs) {
+        instant: Option<String>,
+        partition: String,
+        file_ids: Vec<String>,
+        files: usize,
+        file_bytes: u64,
+        outputs: usize,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
 /// Plans a clustering, and executes what is planned.
@@ -30,15 +46,13 @@ pub(crate) fn cluster(
     options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-) -> PyResult<ScheduledService> {
-    at_location(py, uri, &storage_options, |location| {
-        let done = maintenance::run_clustering(location, ServiceRequest { schedule, run }, &options)?;
-        Ok(ScheduledService {
-            scheduled: done.scheduled.map(|instant| instant.to_string()),
-            commits: done.commits.into_iter().map(commit_of_write).collect(),
-            warnings: done.warnings,
-        })
-    })
+) -> PyResult<ClusterResult> {
+    let done = at_location(py, uri, &storage_options, |location| {
+        maintenance::run_clustering(location, ServiceRequest { schedule, run }, &options)
+    })?;
+    warn(py, &done.warnings)?;
+    let commits = done.commits.into_iter().map(|written| commit_of_write(py, written)).collect::<PyResult<_>>()?;
+    Ok(ClusterResult { scheduled: done.scheduled.map(|instant| instant.to_string()), commits })
 }
 
 /// The groups of the plans that `cluster` would execute, and of the plan that it would make.

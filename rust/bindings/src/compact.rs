@@ -3,40 +3,47 @@
 use std::collections::BTreeMap;
 
 use mortice::maintenance::{self, ServiceRequest};
-use mortice::transaction::{Committed, WriteResult};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
-use crate::write::{WrittenCommit, commit_of_write};
+use crate::commit::{Commit, commit_of};
+use crate::results::{fields_repr, result_class, warn};
 
-/// What a service did that is planned, and then executed: the requested time of the new plan, the commits of executed
-/// plans.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct ScheduledService {
-    pub(crate) scheduled: Option<String>,
-    pub(crate) commits: Vec<WrittenCommit>,
-    pub(crate) warnings: Vec<String>,
+result_class! {
+    /// What compactions, or log compactions, did.
+    CompactResult(scheduled, commits) {
+        scheduled: Option<String>,
+        commits: Vec<Commit>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+
+    /// The last one that was executed; None if nothing was.
+    #[getter]
+    fn commit(&self) -> Option<Commit> {
+        self.commits.last().cloned()
+    }
 }
 
-/// A file slice that would be compacted.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct PlannedSlice {
-    partition: String,
-    file_id: String,
-    base_file: Option<String>,
-    base_bytes: u64,
-    log_files: Vec<String>,
-    log_bytes: u64,
+result_class! {
+    /// A file slice that a compaction merges.
+    PlannedSlice(partition, file_id, base_file, base_bytes, log_files, log_bytes) {
+        partition: String,
+        file_id: String,
+        base_file: Option<String>,
+        base_bytes: u64,
+        log_files: Vec<String>,
+        log_bytes: u64,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// A compaction that would be executed: its requested time, if it is planned already, and its slices.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct PlannedCompaction {
-    instant: Option<String>,
-    slices: Vec<PlannedSlice>,
+result_class! {
+    /// A compaction that would be executed.
+    PlannedCompaction(instant, slices) {
+        instant: Option<String>,
+        slices: Vec<PlannedSlice>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
 /// Plans a compaction, if one is due, and executes what is pending.
@@ -48,10 +55,11 @@ pub(crate) fn compact(
     options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-) -> PyResult<ScheduledService> {
-    at_location(py, uri, &storage_options, |location| {
-        maintenance::run_compaction(location, ServiceRequest { schedule, run }, &options).map(compacted)
-    })
+) -> PyResult<CompactResult> {
+    let done = at_location(py, uri, &storage_options, |location| {
+        maintenance::run_compaction(location, ServiceRequest { schedule, run }, &options)
+    })?;
+    compacted(py, done)
 }
 
 /// Plans a log compaction, if one is due, and executes what is pending.
@@ -63,22 +71,17 @@ pub(crate) fn log_compact(
     options: BTreeMap<String, String>,
     schedule: bool,
     run: bool,
-) -> PyResult<ScheduledService> {
-    at_location(py, uri, &storage_options, |location| {
-        maintenance::run_log_compaction(location, ServiceRequest { schedule, run }, &options).map(compacted)
-    })
+) -> PyResult<CompactResult> {
+    let done = at_location(py, uri, &storage_options, |location| {
+        maintenance::run_log_compaction(location, ServiceRequest { schedule, run }, &options)
+    })?;
+    compacted(py, done)
 }
 
-fn compacted(done: maintenance::CompactionResult) -> ScheduledService {
-    ScheduledService {
-        scheduled: done.scheduled.map(|instant| instant.to_string()),
-        commits: done.committed.into_iter().map(commit_of).collect(),
-        warnings: done.warnings,
-    }
-}
-
-pub(crate) fn commit_of(committed: Committed) -> WrittenCommit {
-    commit_of_write(WriteResult::new(committed))
+fn compacted(py: Python<'_>, done: maintenance::CompactionResult) -> PyResult<CompactResult> {
+    warn(py, &done.warnings)?;
+    let commits = done.committed.into_iter().map(|committed| commit_of(py, committed)).collect::<PyResult<_>>()?;
+    Ok(CompactResult { scheduled: done.scheduled.map(|instant| instant.to_string()), commits })
 }
 
 /// What `compact` would do. Nothing is changed.

@@ -17,12 +17,12 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arguments::{StorageArgument, at_location};
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::{ArrowInput, is_of_a_value};
+use crate::commit::{Commit, commit_of_write};
 use crate::errors::{raised, released};
 use crate::merge_into::MergePlan;
 use crate::table::Table;
 use crate::task_runner::PythonRunner;
 use crate::validator::validator as validator_of;
-use crate::write::{WrittenCommit, commit_of_write};
 
 /// What tasks do next: its name, partitions of the data frames, stages by name, tasks that read keys.
 type StepTuple<'py> = (&'static str, u32, Bound<'py, PyDict>, u32);
@@ -102,11 +102,12 @@ impl DistributedWrite {
         reports: Vec<Vec<u8>>,
         validator: Option<Py<PyAny>>,
         runner: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<WrittenCommit> {
+    ) -> PyResult<Commit> {
         let validator = validator_of(validator);
         let runner = runner.map(PythonRunner::after_commit).transpose()?;
         let runner = runner.as_ref().map(|runner| runner as &dyn TaskRunner);
-        released(py, || self.lock().commit(&reports, validator, runner).map(commit_of_write))
+        let written = released(py, || self.lock().commit(&reports, validator, runner))?;
+        commit_of_write(py, written)
     }
 
     fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
@@ -217,8 +218,9 @@ pub(crate) fn begin_task_insert<'py>(
 
 /// Commits such a write, given its state and the reports of its tasks.
 #[pyfunction]
-pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
-    released(py, || commit_insert(state, &reports).map(commit_of_write))
+pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<u8>>) -> PyResult<Commit> {
+    let written = released(py, || commit_insert(state, &reports))?;
+    commit_of_write(py, written)
 }
 
 /// Rolls such a write back.

@@ -9,9 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arguments::{StorageArgument, at_location};
-use crate::compact::commit_of;
+use crate::commit::{Commit, commit_of};
 use crate::errors::{raised, released};
-use crate::write::WrittenCommit;
 
 /// The driver's part of such a service.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -59,8 +58,9 @@ impl DistributedService {
         Ok(step.map(|step| (PyBytes::new(py, &step.stage), step.tasks)))
     }
 
-    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<WrittenCommit> {
-        released(py, || self.lock().commit(&reports).map(commit_of))
+    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<Commit> {
+        let committed = released(py, || self.lock().commit(&reports))?;
+        commit_of(py, committed)
     }
 
     fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {

@@ -15,6 +15,7 @@ mod arrow_stream;
 mod changed_rows;
 mod clean;
 mod cluster;
+mod commit;
 mod compact;
 mod create_table;
 mod credentials;
@@ -32,6 +33,7 @@ mod merge_rows;
 mod merger;
 mod metadata;
 mod restore;
+mod results;
 mod scan;
 mod sound_values;
 mod split;
@@ -129,11 +131,13 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<archive::ArchivedInstant>()?;
     module.add_class::<archive::ArchiveResult>()?;
     module.add_class::<clean::Clean>()?;
+    module.add_class::<clean::CleanedFile>()?;
     module.add_class::<clean::CleanResult>()?;
+    module.add_class::<cluster::ClusterResult>()?;
     module.add_class::<cluster::ClusteringGroup>()?;
     module.add_class::<compact::PlannedCompaction>()?;
     module.add_class::<compact::PlannedSlice>()?;
-    module.add_class::<compact::ScheduledService>()?;
+    module.add_class::<compact::CompactResult>()?;
     module.add_class::<metadata::MetadataResult>()?;
     module.add_class::<restore::RestoreResult>()?;
     module.add_class::<restore::RollbackResult>()?;
@@ -142,9 +146,9 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verify::MergedBuckets>()?;
     module.add_class::<verify::RepairResult>()?;
     module.add_class::<verify::VerifyResult>()?;
-    module.add_class::<write::LeftOutRow>()?;
-    module.add_class::<write::WrittenCommit>()?;
-    module.add_class::<write::WrittenFile>()?;
-    module.add_class::<write::ColumnChange>()?;
+    module.add_class::<commit::RowError>()?;
+    module.add_class::<commit::Commit>()?;
+    module.add_class::<commit::FileGroupStats>()?;
+    module.add_class::<commit::SchemaChange>()?;
     Ok(())
 }

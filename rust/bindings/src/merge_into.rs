@@ -15,10 +15,11 @@ use pyo3::types::PyBytes;
 use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
+use crate::commit::{Commit, commit_of_write};
 use crate::errors::{raised, released};
 use crate::table::Table;
 use crate::validator::validator as validator_of;
-use crate::write::{WrittenCommit, commit_of_write, is_in_memory};
+use crate::write::is_in_memory;
 
 /// `on`, `when_matched_update`, `when_not_matched`.
 type ClausesArgument = (Option<Vec<String>>, Option<Vec<String>>, String);
@@ -38,18 +39,19 @@ pub(crate) fn merge_into(
     delete: FilterArgument<'_>,
     options: BTreeMap<String, String>,
     validator: Option<Py<PyAny>>,
-) -> PyResult<WrittenCommit> {
+) -> PyResult<Commit> {
     let py = table.py();
     let clauses = clauses_of(py, clauses)?;
     let delete = delete.map(|delete| filter(py, Some(delete))).transpose()?;
     let is_in_memory = is_in_memory(data)?;
     let mut rows = ArrowInput::from_python(data)?;
     let (table, validator) = (table.get().core(), validator_of(validator));
-    released(py, || {
+    let written = released(py, || {
         let schema = rows.schema();
         let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options, validator };
-        client::merge_into(table.opened(), &clauses, delete.as_ref(), input).map(commit_of_write)
-    })
+        client::merge_into(table.opened(), &clauses, delete.as_ref(), input)
+    })?;
+    commit_of_write(py, written)
 }
 
 /// A merge that another engine joins the rows of.

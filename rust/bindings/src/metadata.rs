@@ -9,20 +9,20 @@ use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::results::{fields_repr, result_class, warn};
 use crate::task_runner::PythonRunner;
 
-/// What was done with a metadata table, or would be: its partitions afterwards, those that were built and deleted, the
-/// data files of the table, deleted files with their bytes.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct MetadataResult {
-    partitions: Vec<String>,
-    added: Vec<String>,
-    dropped: Vec<String>,
-    files: u64,
-    bytes: u64,
-    deleted: Vec<(String, u64)>,
-    warnings: Vec<String>,
+result_class! {
+    /// What was done with a metadata table, or would be.
+    MetadataResult(partitions, added, dropped, files, bytes, deleted) {
+        partitions: Vec<String>,
+        added: Vec<String>,
+        dropped: Vec<String>,
+        files: u64,
+        bytes: u64,
+        deleted: Vec<(String, u64)>,
+    }
+    repr = |one| fields_repr(one, &["partitions", "added", "dropped", "files", "bytes"]);
 }
 
 /// Changes the metadata table of a table, or says what would be done.
@@ -40,7 +40,8 @@ pub(crate) fn build_metadata(
     dry_run: bool,
 ) -> PyResult<MetadataResult> {
     let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
-    at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
+    let built = at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))?;
+    result_of(py, built)
 }
 
 /// Changes the metadata table of a table; tasks of an engine read the keys of a record index and write its base files.
@@ -58,9 +59,10 @@ pub(crate) fn build_metadata_by_tasks(
 ) -> PyResult<MetadataResult> {
     let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
     let tasks = Arc::new(PythonRunner::new(runner)?);
-    at_location(runner.py(), uri, &storage_options, |location| {
-        distributed::build_metadata_by_tasks(location, &request, &options, tasks).map(result_of)
-    })
+    let built = at_location(runner.py(), uri, &storage_options, |location| {
+        distributed::build_metadata_by_tasks(location, &request, &options, tasks)
+    })?;
+    result_of(runner.py(), built)
 }
 
 /// Deletes the metadata table of a table, or says what would be deleted.
@@ -74,7 +76,8 @@ pub(crate) fn delete_metadata(
     dry_run: bool,
 ) -> PyResult<MetadataResult> {
     let request = MetadataBuildRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
-    at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))
+    let built = at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))?;
+    result_of(py, built)
 }
 
 fn changed(
@@ -82,17 +85,15 @@ fn changed(
     request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
     dry_run: bool,
-) -> mortice::Result<MetadataResult> {
-    let built = match dry_run {
-        true => maintenance::plan_metadata_build(location, request, options)?,
-        false => maintenance::run_metadata_build(location, request, options)?,
-    };
-    Ok(result_of(built))
+) -> mortice::Result<MetadataBuildResult> {
+    let build = if dry_run { maintenance::plan_metadata_build } else { maintenance::run_metadata_build };
+    build(location, request, options)
 }
 
-fn result_of(built: MetadataBuildResult) -> MetadataResult {
+fn result_of(py: Python<'_>, built: MetadataBuildResult) -> PyResult<MetadataResult> {
     let MetadataBuildResult { partitions, added, dropped, files, bytes, deleted, warnings } = built;
-    MetadataResult { partitions, added, dropped, files, bytes, deleted, warnings }
+    warn(py, &warnings)?;
+    Ok(MetadataResult { partitions, added, dropped, files, bytes, deleted })
 }
 
 /// How much of the service that this process runs is done, and of how much.

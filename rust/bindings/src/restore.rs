@@ -6,35 +6,39 @@ use mortice::maintenance::{self, SavepointRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::results::{fields_repr, result_class};
 
-/// An instant that was rolled back, or would be. Files have their bytes.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct RollbackResult {
-    instant: String,
-    action: &'static str,
-    state: &'static str,
-    rollback_instant: Option<String>,
-    deleted: Vec<(String, u64)>,
-    undone_logs: Vec<(String, u64)>,
+result_class! {
+    /// An instant that was rolled back, or would be.
+    RollbackResult(instant, action, state, rollback_instant, deleted, undone_logs) {
+        instant: String,
+        action: String,
+        state: String,
+        rollback_instant: Option<String>,
+        deleted: Vec<(String, u64)>,
+        undone_logs: Vec<(String, u64)>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// A savepoint that was made or deleted, or would be: its files by partition, with their bytes.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct SavepointResult {
-    instant: String,
-    completion_time: Option<String>,
-    files: BTreeMap<String, BTreeMap<String, u64>>,
+result_class! {
+    /// A savepoint that was made or deleted, or would be.
+    SavepointResult(instant, completion_time, files) {
+        instant: String,
+        completion_time: Option<String>,
+        files: BTreeMap<String, BTreeMap<String, u64>>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// A table that was restored, or would be.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct RestoreResult {
-    instant: String,
-    restore_instant: Option<String>,
-    undone: Vec<RollbackResult>,
+result_class! {
+    /// A table that was restored, or would be.
+    RestoreResult(instant, restore_instant, undone) {
+        instant: String,
+        restore_instant: Option<String>,
+        undone: Vec<RollbackResult>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
 /// Rolls an instant back.
@@ -122,8 +126,8 @@ fn savepoint_of(savepoint: maintenance::SavepointResult) -> SavepointResult {
 fn undone(instant: maintenance::RollbackResult) -> RollbackResult {
     RollbackResult {
         instant: instant.instant.to_string(),
-        action: instant.action.name(),
-        state: instant.state.name(),
+        action: instant.action.name().to_owned(),
+        state: instant.state.name().to_owned(),
         rollback_instant: instant.rollback.map(|time| time.to_string()),
         deleted: instant.deleted,
         undone_logs: instant.undone_logs,

@@ -8,36 +8,63 @@ use mortice::maintenance::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::commit::{Commit, commit_of_write};
+use crate::results::{fields_repr, grouped, result_class};
 use crate::task_runner::PythonRunner;
-use crate::write::{WrittenCommit, commit_of_write};
 
-/// One thing that is wrong with a table.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct Finding {
-    kind: &'static str,
-    path: String,
-    message: String,
-    bytes: Option<u64>,
+result_class! {
+    /// One thing that is wrong with a table.
+    ///
+    /// `kind` is `missing_file`, `wrong_length`, `unreadable_instant`, `undone_instant`, `unreadable_metadata_table`,
+    /// `listed_not_stored`, `stored_not_listed`, `listed_length`, `listed_uncommitted`, `uncommitted_file`,
+    /// `unaccounted_file`, `unreadable_file`, `unsupported_file`, `damaged_log`, `duplicate_key`, `duplicate_bucket`,
+    /// `index_missing_key`, `index_wrong_location`, `index_stale_key`, `live_replaced_group`, `orphan_file`,
+    /// `temporary_file`, `stale_markers` or `dead_heartbeat`.
+    Finding(kind, path, message, bytes) {
+        kind: String,
+        path: String,
+        message: String,
+        bytes: Option<u64>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+
+    /// What to do, in a few words; docs/writing.md has the rest.
+    #[getter]
+    fn remedy(&self) -> &'static str {
+        maintenance::remedy(&self.kind)
+    }
 }
 
-/// What a verification found.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct VerifyResult {
-    findings: Vec<Finding>,
-    pending: Vec<String>,
-    files: u64,
-    bytes: u64,
-    rows: Option<u64>,
+result_class! {
+    /// What a verification found.
+    VerifyResult(findings, pending, files, bytes, rows) {
+        findings: Vec<Finding>,
+        pending: Vec<String>,
+        files: u64,
+        bytes: u64,
+        rows: Option<u64>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+
+    /// The findings as a table, for notebooks.
+    fn _repr_html_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let markup = py.import("mortice.display.markup")?;
+        let row = |one: &Finding| (one.kind.clone(), one.path.clone(), one.message.clone(), one.remedy());
+        let rows: Vec<_> = self.findings.iter().map(row).collect();
+        let size: String = markup.call_method1("byte_size", (self.bytes,))?.extract()?;
+        let caption = format!("{} data files, {size}; {} findings", grouped(self.files), rows.len());
+        markup.call_method1("grid", (["what", "path", "message", "what to do"], rows, caption))
+    }
 }
 
-/// What was repaired, and what is wrong besides.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-#[derive(Clone)]
-pub(crate) struct RepairResult {
-    repaired: Vec<Finding>,
-    left: Vec<Finding>,
+result_class! {
+    /// What was repaired, or would be, and what is wrong besides.
+    RepairResult(repaired, left, merged=None) {
+        repaired: Vec<Finding>,
+        left: Vec<Finding>,
+        merged: Option<Commit>,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
 /// Verifies a table.
@@ -104,7 +131,7 @@ pub(crate) fn repair(
     at_location(py, uri, &storage_options, |location| {
         let repair = if dry_run { maintenance::plan_repair } else { maintenance::run_repair };
         let maintenance::RepairResult { repaired, left } = repair(location, &options)?;
-        Ok(RepairResult { repaired: findings(repaired), left: findings(left) })
+        Ok(RepairResult { repaired: findings(repaired), left: findings(left), merged: None })
     })
 }
 
@@ -112,7 +139,7 @@ pub(crate) fn repair(
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
 pub(crate) struct MergedBuckets {
     buckets: Vec<Finding>,
-    commit: Option<WrittenCommit>,
+    commit: Option<Commit>,
 }
 
 /// Makes one file group of those of each bucket that has several.
@@ -124,16 +151,16 @@ pub(crate) fn merge_buckets(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<MergedBuckets> {
-    at_location(py, uri, &storage_options, |location| {
-        let merge = if dry_run { maintenance::plan_bucket_merge } else { maintenance::run_bucket_merge };
-        let maintenance::BucketMergeResult { buckets, write } = merge(location, &options)?;
-        Ok(MergedBuckets { buckets: findings(buckets), commit: write.map(commit_of_write) })
-    })
+    let merge = if dry_run { maintenance::plan_bucket_merge } else { maintenance::run_bucket_merge };
+    let maintenance::BucketMergeResult { buckets, write } =
+        at_location(py, uri, &storage_options, |location| merge(location, &options))?;
+    let commit = write.map(|written| commit_of_write(py, written)).transpose()?;
+    Ok(MergedBuckets { buckets: findings(buckets), commit })
 }
 
 fn findings(found: Vec<maintenance::Finding>) -> Vec<Finding> {
     let finding = |one: maintenance::Finding| Finding {
-        kind: one.kind.name(),
+        kind: one.kind.name().to_owned(),
         path: one.path,
         message: one.message,
         bytes: one.bytes,

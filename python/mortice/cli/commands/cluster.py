@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from mortice.cli.parameters import Target, on_tables, service_options, steps
@@ -51,7 +49,7 @@ def _show_groups(target: Target, groups: list[ClusteringGroup]) -> None:
         of_plan = [group for group in groups if group.instant == instant]
         files, size = sum(group.files for group in of_plan), sum(group.file_bytes for group in of_plan)
         lines.append(f"clustering {instant or '(new)'}: would rewrite {files} files, {size:,} bytes")
-    documents = [dataclasses.asdict(group) for group in groups]
+    documents = [group.to_dict() for group in groups]
     for document in documents:
         document["bytes"] = document.pop("file_bytes")
     target.show(

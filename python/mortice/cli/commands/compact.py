@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import click
@@ -63,7 +62,7 @@ def _run(
 
 def _show_planned(target: Target, planned: list[PlannedCompaction], *, into_logs: bool) -> None:
     target.show(
-        [dataclasses.asdict(one) for one in planned],
+        [one.to_dict() for one in planned],
         ["instant", "partition", "file id", "base file", "base bytes", "log files", "log bytes"],
         [
             [
@@ -103,7 +102,7 @@ def _show_done(target: Target, done: CompactResult) -> None:
         f"compacted {instant}: {files} files, {count:,} rows, {size:,} bytes" for instant, files, count, size in rows
     ]
     target.show(
-        {"scheduled": scheduled, "compactions": [dataclasses.asdict(commit) for commit in commits]},
+        {"scheduled": scheduled, "compactions": [commit.to_dict() for commit in commits]},
         ["instant", "files", "rows", "bytes"],
         rows if target.form == "csv" else [],
         lines or ["nothing to compact"],

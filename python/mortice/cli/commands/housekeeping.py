@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from mortice.cli.parameters import WIDEST_PATH, Target, on_tables, service_options
@@ -28,7 +26,7 @@ def clean(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[st
     if done.reason is not None:
         lines.append(f"nothing to clean: {done.reason}")
     target.show(
-        [dataclasses.asdict(one) for one in done.cleans],
+        [one.to_dict() for one in done.cleans],
         ["instant", "file", "bytes"],
         rows if dry_run or target.form == "csv" else [],
         lines,
@@ -53,7 +51,7 @@ def archive(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[
     files, size = sum(len(one.files) for one in archived), sum(size for one in archived for _, size in one.files)
     rows = [[one.instant, one.completion_time or "", one.action, *file] for one in archived for file in one.files]
     target.show(
-        [dataclasses.asdict(one) for one in archived],
+        [one.to_dict() for one in archived],
         ["requested", "completed", "action", "file", "bytes"],
         rows if dry_run or target.form == "csv" else [],
         [f"{'would archive' if dry_run else 'archived'} {len(archived)} instants: {files} files, {size:,} bytes"],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, columns_of, on_tables, service_options
@@ -73,4 +71,4 @@ def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None
         lines.append("nothing to change")
     lines.append(f"metadata table: {', '.join(built.partitions) or 'none'}")
     rows = [list(file) for file in built.deleted] if dry_run or target.form == "csv" else []
-    target.show(dataclasses.asdict(built), ["deleted file", "bytes"], rows, lines, WIDEST_PATH)
+    target.show(built.to_dict(), ["deleted file", "bytes"], rows, lines, WIDEST_PATH)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, service_options
@@ -21,7 +19,7 @@ def rollback(target: Target, instant: str, dry_run: bool, options: tuple[tuple[s
     table = target.table()
     done = (table.plan_rollback if dry_run else table.rollback)(instant, dict(options))
     lines = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
-    target.show(dataclasses.asdict(done), ["what", "file", "bytes"], lines, [_rolled_back(done)], WIDEST_PATH)
+    target.show(done.to_dict(), ["what", "file", "bytes"], lines, [_rolled_back(done)], WIDEST_PATH)
 
 
 def _rolled_back(done: RollbackResult) -> str:
@@ -41,7 +39,7 @@ def restore(target: Target, instant: str, dry_run: bool, options: tuple[tuple[st
     state = "would be restored" if done.restore_instant is None else f"restored by {done.restore_instant}"
     files = [size for one in done.undone for _, size in one.deleted]
     target.show(
-        dataclasses.asdict(done),
+        done.to_dict(),
         ["instant", "action", "state", "files", "bytes", "logs rolled back"],
         [
             [one.instant, one.action, one.state, len(one.deleted), sum(s for _, s in one.deleted), len(one.undone_logs)]
@@ -87,4 +85,4 @@ def _show_savepoint(target: Target, done: SavepointResult, what: str) -> None:
     kept = [(partition, name, size) for partition, files in done.files.items() for name, size in files.items()]
     size = sum(size for *_, size in kept)
     line = f"savepoint of {done.instant} {what} {len(kept)} files, {size:,} bytes"
-    target.show(dataclasses.asdict(done), ["partition", "file", "bytes"], kept, [line], WIDEST_PATH)
+    target.show(done.to_dict(), ["partition", "file", "bytes"], kept, [line], WIDEST_PATH)

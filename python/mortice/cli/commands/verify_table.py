@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +33,7 @@ def verify(target: Target, *, keys: bool, global_keys: bool, no_contents: bool) 
     lines = [f"{found.files:,} data files, {found.bytes:,} bytes{rows}; {len(found.findings)} findings"]
     if found.pending:
         lines.append(f"pending: {', '.join(found.pending)}")
-    target.show(dataclasses.asdict(found), NAMES, _rows(found.findings), lines, WIDEST_PATH)
+    target.show(found.to_dict(), NAMES, _rows(found.findings), lines, WIDEST_PATH)
     return int(bool(found.findings))
 
 
@@ -60,7 +59,7 @@ def repair(target: Target, *, merge_buckets: bool, dry_run: bool, options: tuple
         lines.append(f"not repaired: {len(done.left)}")
     lines.append("contents were not decoded: verify finds files that cannot be read")
     rows = [[would, *row] for row in _rows(done.repaired)] + [["not repaired", *row] for row in _rows(done.left)]
-    target.show(dataclasses.asdict(done), ["state", *NAMES], rows, lines, WIDEST_PATH)
+    target.show(done.to_dict(), ["state", *NAMES], rows, lines, WIDEST_PATH)
     return int(bool(done.left))
 
 

@@ -237,7 +237,7 @@ def show_commit(target: Target, commit: Commit) -> None:
         {"column": change.column, "before": change.before and str(change.before), "after": str(change.after)}
         for change in commit.schema_changes
     ]
-    document = dataclasses.asdict(dataclasses.replace(commit, schema_changes=[])) | {"schema_changes": changes} | counts
+    document = commit.to_dict() | {"schema_changes": changes} | counts
     names = ["partition", "file id", "path", "bytes", "rows", "inserts", "updates", "deletes"]
     rows = [
         [one.partition, one.file_id, one.path, one.file_bytes, one.rows_written, one.inserts, one.updates, one.deletes]

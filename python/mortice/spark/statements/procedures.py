@@ -305,6 +305,8 @@ def _fields(thing: Any) -> dict[str, Any]:
         return thing
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         thing = dataclasses.asdict(thing)
+    elif hasattr(thing, "to_dict"):
+        thing = thing.to_dict()
     if not isinstance(thing, Mapping):
         return {"result": None if thing is None else str(thing)}
     return {str(name): _text(value) for name, value in thing.items()}

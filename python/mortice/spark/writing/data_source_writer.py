@@ -130,7 +130,7 @@ class TaskInsertWriter(DataSourceArrowWriter):
         if len(written) != len(messages):
             raise AssertionError("Spark commits a job without the messages of all tasks")
         reports = [report for message in written for report in message.reports]
-        warn_of(_mortice.commit_task_insert(self._state, reports).warnings)
+        _mortice.commit_task_insert(self._state, reports)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002 — Spark's signature
         """Rolls the write back."""

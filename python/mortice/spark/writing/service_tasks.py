@@ -11,7 +11,7 @@ from mortice.commit import Commit
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.write_stages import run_tasks
-from mortice.writes import commit_of, warn_of
+from mortice.writes import warn_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,5 +53,5 @@ class ServiceTasks:
             stage, tasks = step
             with aborted_on_error(self._native):
                 reports = run_tasks(self._spark, stage, tasks)
-            commits.append(commit_of(self._native.commit(reports)))
+            commits.append(self._native.commit(reports))
         return commits

@@ -41,7 +41,7 @@ from mortice.spark.writing.timestamps import cast_timestamps
 from mortice.spark.writing.write_stages import Frames, SparkTasks
 from mortice.table import Table
 from mortice.validators import CommitCheck, Validator, checked_validators, validated
-from mortice.writes import SchemaChanges, commit_of, with_schema
+from mortice.writes import SchemaChanges, with_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -186,7 +186,7 @@ def retried(run: Callable[[], Commit], options: Mapping[str, str]) -> Commit:
             if pause is None:
                 raise
             time.sleep(pause)
-    return replace(commit, attempts=attempt)
+    return commit.__replace__(attempts=attempt)
 
 
 def _written(
@@ -332,4 +332,4 @@ def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitChe
         frames.unpersist()
     # Table services after the commit may take long: the rows are not persisted meanwhile.
     runner = SparkTasks(df.sparkSession, parallelism(df.sparkSession))
-    return commit_of(native.commit(reports, check, runner))
+    return native.commit(reports, check, runner)
