@@ -8,8 +8,7 @@ use pyo3::prelude::*;
 use crate::arguments::{FilterArgument, filter};
 use crate::errors::released;
 use crate::merger::handle;
-use crate::scan::Scan;
-use crate::table::incremental_rows;
+use crate::scan::{Scan, incremental_rows};
 
 /// The position in a table's commits, and the following commits.
 #[pyclass(frozen, module = "mortice._mortice")]

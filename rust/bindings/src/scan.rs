@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mortice::{QueryPlan as CoreQueryPlan, Scan as CoreScan};
+use mortice::{IncrementalRows, QueryPlan as CoreQueryPlan, Scan as CoreScan};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyList};
@@ -101,5 +101,14 @@ impl Scan {
 
     fn stream(&self) -> Stream {
         Stream::new(self.scan.stream())
+    }
+}
+
+/// Returns the rows that an incremental query returns. A change log has deletes in any case.
+pub(crate) fn incremental_rows(changelog: bool, emit_deletes: bool) -> IncrementalRows {
+    match (changelog, emit_deletes) {
+        (true, _) => IncrementalRows::Changelog,
+        (false, true) => IncrementalRows::MergedWithDeletes,
+        (false, false) => IncrementalRows::Merged,
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
-    CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, MergeSemantics,
-    OnCorrupt, OnDamage, QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows,
-    StartPosition, Table as CoreTable,
+    CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, LogScan, MergeSemantics, OnCorrupt, OnDamage,
+    QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows, StartPosition,
+    Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +17,7 @@ use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
 use crate::follower::Follower;
 use crate::merger::handle;
-use crate::scan::QueryPlan;
+use crate::scan::{QueryPlan, incremental_rows};
 
 /// One table. Its timeline is read once, when it is opened.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -318,15 +318,6 @@ impl Table {
 impl Table {
     fn query(&self, kind: QueryKind, options: QueryOptions) -> QueryPlan {
         QueryPlan(self.0.query(kind, options))
-    }
-}
-
-/// Returns the rows that an incremental query returns. A change log has deletes in any case.
-pub(crate) fn incremental_rows(changelog: bool, emit_deletes: bool) -> IncrementalRows {
-    match (changelog, emit_deletes) {
-        (true, _) => IncrementalRows::Changelog,
-        (false, true) => IncrementalRows::MergedWithDeletes,
-        (false, false) => IncrementalRows::Merged,
     }
 }
 
