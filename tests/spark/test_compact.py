@@ -8,7 +8,6 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.services import compaction
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
@@ -86,7 +85,7 @@ def test_planned_log_compactions_are_executed_or_given_up(spark, tmp_path):
     path = str(tmp_path / "trips")
     table = updated_table(path, 9)
     table.upsert(rows(("a", "x", 4, 11.0)))
-    scheduled = compaction.log_compact(path, {}, TWO, run=False).scheduled
+    scheduled = mortice.Table(path).log_compact(TWO, run=False).scheduled
     table.upsert(rows(("a", "x", 5, 12.0)))
     table.refresh()
     before = content(table)
@@ -94,7 +93,7 @@ def test_planned_log_compactions_are_executed_or_given_up(spark, tmp_path):
     assert content(mortice.Table(path)) == before
     table.upsert(rows(("a", "x", 6, 13.0)))
     table.upsert(rows(("a", "x", 7, 14.0)))
-    scheduled = compaction.log_compact(path, {}, TWO, run=False).scheduled
+    scheduled = mortice.Table(path).log_compact(TWO, run=False).scheduled
     assert scheduled is not None
     table.compact()
     before = content(mortice.Table(path))

@@ -7,9 +7,16 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from mortice._mortice import (
+    ArchiveResult,
+    CleanResult,
+    ClusteringGroup,
+    ClusterResult,
+    CompactResult,
+    PlannedCompaction,
+)
 from mortice.file_slice import FileSlice
 from mortice.scan import Scan
-from mortice.services import archival, cleaning, clustering, compaction
 from mortice.timeline import Timeline
 
 __all__ = ["TableView"]
@@ -94,28 +101,28 @@ class TableView(Protocol):
 
     def plan_compact(
         self, options: Options = None, *, schedule: bool = True, run: bool = True
-    ) -> list[compaction.PlannedCompaction]:
+    ) -> list[PlannedCompaction]:
         """Returns the compactions that `compact` would execute."""
 
-    def compact(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> compaction.CompactResult:
+    def compact(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
         """Merges log files into base files."""
 
     def plan_cluster(
         self, options: Options = None, *, schedule: bool = True, run: bool = True
-    ) -> list[clustering.ClusteringGroup]:
+    ) -> list[ClusteringGroup]:
         """Returns the groups that `cluster` would rewrite."""
 
-    def cluster(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> clustering.ClusterResult:
+    def cluster(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> ClusterResult:
         """Rewrites small file groups."""
 
-    def plan_clean(self, options: Options = None) -> cleaning.CleanResult:
+    def plan_clean(self, options: Options = None) -> CleanResult:
         """Returns what `clean` would delete."""
 
-    def clean(self, options: Options = None) -> cleaning.CleanResult:
+    def clean(self, options: Options = None) -> CleanResult:
         """Deletes old files."""
 
-    def plan_archive(self, options: Options = None) -> archival.ArchiveResult:
+    def plan_archive(self, options: Options = None) -> ArchiveResult:
         """Returns what `archive` would move."""
 
-    def archive(self, options: Options = None) -> archival.ArchiveResult:
+    def archive(self, options: Options = None) -> ArchiveResult:
         """Moves old instants to the archive."""

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from mortice import _mortice
+from mortice._mortice import (
+    ArchiveResult,
+    CleanResult,
+    ClusteringGroup,
+    ClusterResult,
+    CompactResult,
+    PlannedCompaction,
+)
 from mortice.errors import InvalidArgumentError
+from mortice.observe import observed
 from mortice.options import checked_bool
 from mortice.other_names import with_hints
-from mortice.services import archival, clean_reason, cleaning, clustering, compaction, metadata_table, verification
+from mortice.services import clean_reason, metadata_table, verification
 from mortice.services import restore as restores
 from mortice.table_base import TableBase
+from mortice.writes import checked_options
 
 __all__ = ["TableServices"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+DOES, PLANS = False, True
+"""Whether a function of the native module changes nothing."""
 
 
 @with_hints
@@ -23,9 +39,33 @@ class TableServices(TableBase):
     the arguments of its service, returns what it would do, and changes nothing.
     """
 
+    def _given(self, options: Mapping[str, Any] | None) -> dict[str, str]:
+        """Returns options of a service that merges logs, checked, with what happens at a damaged one."""
+        return checked_options(self._target(options)[2])
+
+    def _run(
+        self,
+        name: str,
+        service: Callable[Concatenate[str, Mapping[str, Any], P], R],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> R:
+        """Runs a service of the native module, and shows the table after it.
+
+        Args:
+            name: The name of the method.
+            service: The function of the native module.
+            *arguments: Its arguments after base path and options of the storage.
+            **named: Those that are given by name.
+        """
+        with observed(name, self.uri) as observation:
+            done = observation.done(service(self.uri, self._storage_options, *arguments, **named))
+        self.refresh()
+        return done
+
     def compact(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> compaction.CompactResult:
+    ) -> CompactResult:
         """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
 
             table.compact()
@@ -43,19 +83,17 @@ class TableServices(TableBase):
 
         Raises as `upsert`.
         """
-        done = compaction.compact(*self._target(options), schedule=schedule, run=run)
-        self.refresh()
-        return done
+        return self._run("compact", _mortice.compact, self._given(options), *_steps(schedule, run))
 
     def plan_compact(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> list[compaction.PlannedCompaction]:
+    ) -> list[PlannedCompaction]:
         """Returns the compactions that `compact` would execute, with files and bytes."""
-        return compaction.plan_compact(*self._target(options), schedule=schedule, run=run)
+        return _mortice.plan_compact(self.uri, self._storage_options, self._given(options), *_steps(schedule, run))
 
     def log_compact(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> compaction.CompactResult:
+    ) -> CompactResult:
         """Merges the log files of file slices into one log file each: cheaper than `compact`, as base files stay.
 
             table.log_compact({"hoodie.log.compaction.blocks.threshold": 10})
@@ -73,19 +111,17 @@ class TableServices(TableBase):
         Raises as `upsert`; `UnsupportedError` for a table without meta columns, and for a plan with logs of partial
         updates.
         """
-        done = compaction.log_compact(*self._target(options), schedule=schedule, run=run)
-        self.refresh()
-        return done
+        return self._run("log_compact", _mortice.log_compact, self._given(options), *_steps(schedule, run))
 
     def plan_log_compact(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> list[compaction.PlannedCompaction]:
+    ) -> list[PlannedCompaction]:
         """Returns the log compactions that `log_compact` would execute, with files and bytes."""
-        return compaction.plan_log_compact(*self._target(options), schedule=schedule, run=run)
+        return _mortice.plan_log_compact(self.uri, self._storage_options, self._given(options), *_steps(schedule, run))
 
     def cluster(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> clustering.ClusterResult:
+    ) -> ClusterResult:
         """Writes the rows of small file groups to new file groups, larger ones and in another order.
 
             table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "city,fare"})
@@ -98,17 +134,15 @@ class TableServices(TableBase):
 
         Raises as `upsert`. A plan whose execution fails stays pending.
         """
-        done = clustering.cluster(*self._target(options), schedule=schedule, run=run)
-        self.refresh()
-        return done
+        return self._run("cluster", _mortice.cluster, self._given(options), *_steps(schedule, run))
 
     def plan_cluster(
         self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> list[clustering.ClusteringGroup]:
+    ) -> list[ClusteringGroup]:
         """Returns the groups of files that `cluster` would rewrite: those of pending plans, and of a new one."""
-        return clustering.plan_cluster(*self._target(options), schedule=schedule, run=run)
+        return _mortice.plan_cluster(self.uri, self._storage_options, self._given(options), *_steps(schedule, run))
 
-    def clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
+    def clean(self, options: Mapping[str, Any] | None = None) -> CleanResult:
         """Deletes files that only queries of older commits read, and those of replaced file groups.
 
             table.clean({"hoodie.clean.commits.retained": 24})
@@ -123,20 +157,19 @@ class TableServices(TableBase):
         Raises as `upsert`; `InvalidTableError` if a pending plan names what is no data file of the table: then nothing
         is deleted.
         """
-        done = cleaning.clean(self.uri, self._storage_options, options)
-        self.refresh()
-        return self._explained(done, options)
+        return self._explained(self._run("clean", _mortice.clean, checked_options(options), DOES), options)
 
-    def plan_clean(self, options: Mapping[str, Any] | None = None) -> cleaning.CleanResult:
+    def plan_clean(self, options: Mapping[str, Any] | None = None) -> CleanResult:
         """Returns what `clean` would delete."""
-        return self._explained(cleaning.plan_clean(self.uri, self._storage_options, options), options)
+        planned = _mortice.clean(self.uri, self._storage_options, checked_options(options), PLANS)
+        return self._explained(planned, options)
 
-    def _explained(self, done: cleaning.CleanResult, options: Mapping[str, Any] | None) -> cleaning.CleanResult:
+    def _explained(self, done: CleanResult, options: Mapping[str, Any] | None) -> CleanResult:
         if any(one.files or one.partitions for one in done.cleans):
             return done
         return done.__replace__(reason=clean_reason.reason_of(self.timeline, options))
 
-    def archive(self, options: Mapping[str, Any] | None = None) -> archival.ArchiveResult:
+    def archive(self, options: Mapping[str, Any] | None = None) -> ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.
 
             table.archive({"hoodie.keep.min.commits": 40, "hoodie.keep.max.commits": 60})
@@ -149,13 +182,11 @@ class TableServices(TableBase):
 
         Raises as `upsert`.
         """
-        archived = archival.archive(self.uri, self._storage_options, options)
-        self.refresh()
-        return archived
+        return self._run("archive", _mortice.archive, checked_options(options), DOES)
 
-    def plan_archive(self, options: Mapping[str, Any] | None = None) -> archival.ArchiveResult:
+    def plan_archive(self, options: Mapping[str, Any] | None = None) -> ArchiveResult:
         """Returns the instants that `archive` would move."""
-        return archival.plan_archive(self.uri, self._storage_options, options)
+        return _mortice.archive(self.uri, self._storage_options, checked_options(options), PLANS)
 
     def rollback(
         self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
@@ -412,3 +443,7 @@ class TableServices(TableBase):
         """Returns what `repair` would delete and merge, and what would stay."""
         checked_bool("merge_buckets", merge_buckets)
         return verification.repair(*self._target(options), dry_run=True, merge_buckets=merge_buckets)
+
+
+def _steps(schedule: bool, run: bool) -> tuple[bool, bool]:
+    return checked_bool("schedule", schedule), checked_bool("run", run)

@@ -10,7 +10,6 @@ import pytest
 import mortice
 from mortice import InvalidArgumentError
 from mortice.cli.main import main
-from mortice.services import compaction
 from support.tables.written import NO_METADATA, content, new_table, rows
 
 FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
@@ -143,7 +142,7 @@ def test_strategies_choose_what_is_compacted(tmp_path):
         "hoodie.compaction.strategy": "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy",
         "hoodie.compaction.logfile.num.threshold": "2",
     }
-    [planned] = compaction.plan_compact(str(tmp_path / "trips"), {}, by_number)
+    [planned] = mortice.Table(str(tmp_path / "trips")).plan_compact(by_number)
     assert planned.instant is None
     assert [(one.partition, len(one.log_files)) for one in planned.slices] == [("y", 2)]
     assert [stats.partition for stats in table.compact(options=by_number).commit.stats] == ["y"]
@@ -155,7 +154,7 @@ def test_strategies_choose_what_is_compacted(tmp_path):
 def test_a_dry_run_changes_nothing(tmp_path):
     table = updated_table(tmp_path / "trips", 9, {})
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "trips").rglob("*")}
-    [planned] = compaction.plan_compact(table.uri, {}, {})
+    [planned] = mortice.Table(table.uri).plan_compact({})
     [one] = planned.slices
     assert (planned.instant, one.partition, len(one.log_files)) == (None, "x", 2)
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "trips").rglob("*")}
@@ -164,7 +163,7 @@ def test_a_dry_run_changes_nothing(tmp_path):
 def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path):
     table = updated_table(tmp_path / "trips", 9, {})
     before = len(table.timeline)
-    assert table.plan_compact() == compaction.plan_compact(table.uri, {}, {})
+    assert [one.instant for one in table.plan_compact()] == [None]
     assert table.plan_compact(schedule=False) == []
     assert len(mortice.Table(table.uri).timeline) == before
     assert table.compact(run=False).commit is None

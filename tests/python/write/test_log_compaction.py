@@ -10,7 +10,6 @@ import pytest
 
 import mortice
 from mortice.cli.main import main
-from mortice.services import compaction
 from support.tables.written import NO_METADATA, SCHEMA, both, content, new_table, rows
 
 FIRST = rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0))
@@ -88,7 +87,7 @@ def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path, kind
     table = updated_table(tmp_path / "trips", version, options)
     before = len(table.timeline)
     options = options | TWO
-    assert table.plan_log_compact(options=options) == compaction.plan_log_compact(table.uri, {}, options)
+    assert [one.instant for one in table.plan_log_compact(options=options)] == [None]
     assert len(mortice.Table(table.uri).timeline) == before
     assert table.log_compact(options=options, run=False).commit is None
     [pending] = [one.requested_time for one in table.timeline.pending]
@@ -99,11 +98,11 @@ def test_a_table_plans_without_running_and_shows_what_it_would_do(tmp_path, kind
 def test_a_plan_is_executed_while_writers_go_on(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
-    done = compaction.log_compact(table.uri, {}, options | TWO, run=False)
+    done = mortice.Table(table.uri).log_compact(options | TWO, run=False)
     scheduled = done.scheduled
     assert (scheduled is not None, done.commits) == (True, [])
     table.upsert(rows(("a", "x", 8, 14.0), ("d", "x", 1, 4.0)), options)
-    [planned] = compaction.plan_log_compact(table.uri, {}, options | TWO)
+    [planned] = mortice.Table(table.uri).plan_log_compact(options | TWO)
     assert planned.instant == scheduled
     assert (len(planned.slices), len(planned.slices[0].log_files)) == (1, 3)
     assert table.log_compact(schedule=False, options=options).commit.instant == scheduled
@@ -116,7 +115,7 @@ def test_a_plan_is_executed_while_writers_go_on(tmp_path, kind):
 def test_a_plan_that_a_compaction_has_overtaken_is_given_up(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
-    scheduled = compaction.log_compact(table.uri, {}, options | TWO, run=False).scheduled
+    scheduled = mortice.Table(table.uri).log_compact(options | TWO, run=False).scheduled
     assert table.compact(options=options).commit is not None
     assert table.log_compact(schedule=False, options=options).commit is None
     table.refresh()
@@ -201,11 +200,11 @@ def test_an_execution_that_was_stopped_is_undone_and_repeated(tmp_path, kind):
     version, options = kind
     table = updated_table(tmp_path / "trips", version, options)
     before = all_columns(table)
-    scheduled = compaction.log_compact(table.uri, {}, options | TWO, run=False).scheduled
+    scheduled = mortice.Table(table.uri).log_compact(options | TWO, run=False).scheduled
     root = pathlib.Path(table.uri)
     copy = tmp_path / "copy"
     shutil.copytree(root, copy)
-    compaction.log_compact(str(copy), {}, options)
+    mortice.Table(str(copy)).log_compact(options)
     [log] = {path.name for path in (copy / "x").iterdir()} - {path.name for path in (root / "x").iterdir()}
     shutil.copy(copy / "x" / log, root / "x" / log)
     folder = root / (".hoodie" if version == 6 else ".hoodie/timeline")

@@ -9,7 +9,6 @@ import pytest
 from mortice import _mortice
 from mortice.cli.main import main
 from mortice.cli.progress import service_progress
-from mortice.services import compaction
 from support.tables.written import FIRST, NO_METADATA, NO_SMALL_FILES, new_table, rows
 
 
@@ -34,7 +33,7 @@ def table(tmp_path):
 
 
 def test_services_count_their_work(table):
-    [planned] = compaction.plan_compact(table.uri, {}, NO_METADATA)
+    [planned] = table.plan_compact(NO_METADATA)
     table.compact(options=NO_METADATA)
     total = sum(one.base_bytes + one.log_bytes for one in planned.slices)
     assert _mortice.service_progress() == (total, total)

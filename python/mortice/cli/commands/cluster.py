@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from mortice._mortice import ClusteringGroup
 from mortice.cli.parameters import Target, on_tables, service_options, steps
 from mortice.cli.progress import service_progress
-from mortice.services.clustering import ClusteringGroup
 
 __all__ = ["cluster"]
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import click
 
+from mortice._mortice import CompactResult, PlannedCompaction
 from mortice.cli.parameters import Target, on_tables, service_options, steps
 from mortice.cli.progress import service_progress
-from mortice.options import checked_storage_options, checked_uri
-from mortice.services import compaction
-from mortice.services.compaction import CompactResult, PlannedCompaction
 
 __all__ = ["compact", "log_compact"]
 
@@ -49,14 +47,14 @@ def _run(
     progress: bool,
     options: tuple[tuple[str, str], ...],
 ) -> None:
-    uri, storage = checked_uri(target.path), checked_storage_options(target.storage_options)
+    table = target.table()
     if dry_run:
-        plan = compaction.plan_log_compact if into_logs else compaction.plan_compact
-        _show_planned(target, plan(uri, storage, dict(options), schedule=schedule, run=run), into_logs=into_logs)
+        plan = table.plan_log_compact if into_logs else table.plan_compact
+        _show_planned(target, plan(dict(options), schedule=schedule, run=run), into_logs=into_logs)
         return
-    service = compaction.log_compact if into_logs else compaction.compact
+    service = table.log_compact if into_logs else table.compact
     with service_progress("bytes", progress):
-        done = service(uri, storage, dict(options), schedule=schedule, run=run)
+        done = service(dict(options), schedule=schedule, run=run)
     _show_done(target, done)
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
+from mortice._mortice import Clean
 from mortice.cli.parameters import WIDEST_PATH, Target, on_tables, service_options
 from mortice.cli.progress import service_progress
-from mortice.options import checked_storage_options, checked_uri
-from mortice.services import archival
-from mortice.services.cleaning import Clean
 
 __all__ = ["archive", "clean"]
 
@@ -44,10 +42,9 @@ def _summary(one: Clean, verb: str) -> str:
 @on_tables
 def archive(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]) -> None:
     """Move old instants to the archive."""
-    storage = checked_storage_options(target.storage_options)
-    service = archival.plan_archive if dry_run else archival.archive
+    table = target.table()
     with service_progress("instants", progress):
-        archived = service(checked_uri(target.path), storage, dict(options)).instants
+        archived = (table.plan_archive if dry_run else table.archive)(dict(options)).instants
     files, size = sum(len(one.files) for one in archived), sum(size for one in archived for _, size in one.files)
     rows = [[one.instant, one.completion_time or "", one.action, *file] for one in archived for file in one.files]
     target.show(

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mortice._mortice import CompactResult
 from mortice.observe import observed
 from mortice.options import checked_bool
-from mortice.services.compaction import CompactResult
 from mortice.spark.writing.service_tasks import ServiceTasks
 
 if TYPE_CHECKING:
