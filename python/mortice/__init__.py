@@ -160,9 +160,9 @@ def __getattr__(name: str) -> ModuleType:
     if name == "spark":
         return importlib.import_module("mortice.spark")
     of_tables = {one: f"Table(path).{one}" for one in dir(Table)} | {
-        one: f"Table(path): {meant}" for one, meant in other_names.TABLE.items()
+        one: f"Table(path): {meant}" for one, meant in other_names.names_of("Table").items()
     }
-    others = {**of_tables, **other_names.MODULE}
+    others = {**of_tables, **other_names.names_of("module")}
     raise other_names.missing_attribute("module 'mortice'", name, others, __all__)
 
 

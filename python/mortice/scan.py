@@ -19,7 +19,7 @@ from mortice.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.mergers import Merging
 from mortice.metrics import Counts, Meter, added, format_counts
 from mortice.options import checked_count
-from mortice.other_names import SCAN, missing_attribute, with_hints
+from mortice.other_names import missing_attribute, names_of, with_hints
 from mortice.split import SharedQuery, Split, record_batches
 from mortice.visible_text import visible_text
 
@@ -311,7 +311,7 @@ class Scan:
 
         def __getattr__(self, name: str) -> Any:
             """Raises the error for a name that does not exist."""
-            raise missing_attribute("a Scan", name, SCAN, dir(type(self)))
+            raise missing_attribute("a Scan", name, names_of("Scan"), dir(type(self)))
 
     def __repr__(self) -> str:
         fields = list(self.schema)

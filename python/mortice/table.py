@@ -37,7 +37,7 @@ from mortice.options import (
     checked_semantics,
     checked_storage_options,
 )
-from mortice.other_names import CLASS, TABLE, missing_attribute, with_hints
+from mortice.other_names import missing_attribute, names_of, with_hints
 from mortice.scan import Scan
 from mortice.services import erasure
 from mortice.services.erasure_work import ProcessWork
@@ -62,7 +62,7 @@ class _TableClass(type):
 
         def __getattr__(cls, name: str) -> Any:
             """Raises the error for a name that does not exist."""
-            raise missing_attribute("the class Table", name, CLASS, dir(cls))
+            raise missing_attribute("the class Table", name, names_of("class Table"), dir(cls))
 
 
 @with_hints
@@ -635,7 +635,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
 
         def __getattr__(self, name: str) -> Any:
             """Raises the error for a name that does not exist."""
-            others = {name: f"table[{name!r}]"} if self._is_column(name) else TABLE
+            others = {name: f"table[{name!r}]"} if self._is_column(name) else names_of("Table")
             raise missing_attribute("a Table", name, others, dir(self))
 
     def _is_column(self, name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
-from mortice.other_names import TIMELINE, answering, missing_attribute
+from mortice.other_names import answering, missing_attribute, names_of
 from mortice.visible_text import visible_text
 
 SHOWN = 20
@@ -149,7 +149,7 @@ class Timeline(Sequence[Instant]):
 
         def __getattr__(self, name: str) -> Any:
             """Raises the error for a name that does not exist."""
-            raise missing_attribute("a Timeline", name, TIMELINE, dir(type(self)))
+            raise missing_attribute("a Timeline", name, names_of("Timeline"), dir(type(self)))
 
     def __repr__(self) -> str:
         shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._active[-SHOWN:]]

@@ -12,7 +12,6 @@ import pytest
 
 import mortice
 from mortice import other_names
-from mortice.services.verification import VerifyResult
 from support.cases import hudi_result, rows
 
 NAME = "h11_event_time_deletes"
@@ -207,10 +206,10 @@ def test_an_argument_of_another_library_is_answered_with_that_of_mortice(table, 
 
 def test_what_errors_suggest_exists(table):
     """A suggestion begins with a name of mortice, if it is one: it must be there."""
-    owners = [(other_names.MODULE, mortice), (other_names.SCAN, mortice.Scan), (other_names.TIMELINE, mortice.Timeline)]
-    owners += [(other_names.TABLE, mortice.Table), (other_names.SPARK, mortice.spark)]
-    for names, owner in owners:
-        for name, meant in names.items():
+    owners = {"module": mortice, "spark": mortice.spark, "Scan": mortice.Scan, "Table": mortice.Table}
+    for kind, owner in (owners | {"Timeline": mortice.Timeline}).items():
+        assert other_names.names_of(kind), kind
+        for name, meant in other_names.names_of(kind).items():
             assert name not in dir(owner), f"{name} exists"
             code = re.sub(r"'[^']*'|\"[^\"]*\"", "", meant)
             for called in re.findall(r"(?<![\w.])([a-z_]\w*)\(", code):
@@ -219,9 +218,9 @@ def test_what_errors_suggest_exists(table):
                 assert called in dir(mortice), f"{name}: {meant}"
             for called in re.findall(r"(?:\btable|Table\(path\))\.(\w+)", code):
                 assert called in dir(mortice.Table), f"{name}: {meant}"
-    results = {"RecordHistory": mortice.RecordHistory, "VerifyResult": VerifyResult}
-    for kind, others in other_names.RESULTS.items():
-        found = results.get(kind) or getattr(mortice, kind)
+    for kind in ("Commit", "Diff", "FileSlice", "Health", "Instant", "RecordHistory", "Split", "VerifyResult"):
+        found, others = getattr(mortice, kind), other_names.names_of(kind)
+        assert others, kind
         known = {*dir(found), *getattr(found, "__dataclass_fields__", ())}
         for name, meant in others.items():
             assert name not in known, f"{kind}.{name} exists"
@@ -229,8 +228,8 @@ def test_what_errors_suggest_exists(table):
                 meant.startswith(("table.", "polars.", "pandas.", "dataclasses."))
                 or re.match(r"\w+", meant)[0] in known
             )
-    for meant in other_names.ARGUMENTS.values():
-        assert set(meant) <= {one for known in signatures() for one in known}, meant
+    for meant in other_names.names_of("argument").values():
+        assert set(meant.split(", ")) <= {one for known in signatures() for one in known}, meant
 
 
 BUILT_IN = {"len", "list", "print"}

@@ -61,4 +61,4 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Raises the error for a name that does not exist."""
-    raise other_names.missing_attribute("module 'mortice.spark'", name, other_names.SPARK, __all__)
+    raise other_names.missing_attribute("module 'mortice.spark'", name, other_names.names_of("spark"), __all__)
