@@ -229,7 +229,7 @@ lint-python: develop
 	$(BIN)/ruff format --check --quiet $(RUFF_PATHS)
 	$(BIN)/ruff check --quiet $(RUFF_PATHS)
 	$(BIN)/mypy
-	MYPYPATH=python $(BIN)/python -m mypy.stubtest mortice._mortice
+	MYPYPATH=python $(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml mortice._mortice
 
 lint-language: setup ## check words, lines of Markdown and documented arguments
 	$(BIN)/python tools/check_language.py

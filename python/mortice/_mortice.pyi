@@ -178,6 +178,8 @@ def parse_filter(text: str) -> tuple[Any, ...]:
 
 def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
     """Returns the error for a filter, which shows the place, counted from 0."""
+
+@final
 class FileGroupStats:
     """What a write did to a file group: one file of it."""
 
