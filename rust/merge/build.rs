@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={VALUES}");
     let folder = env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
     let values = fs::read_to_string(Path::new(&folder).join(VALUES))?;
-    let mut constants = String::new();
+    let (mut constants, mut reads) = (String::new(), String::new());
     for line in values.lines().filter(|line| !line.starts_with('#')) {
         let cells: Vec<&str> = line.split('\t').collect();
         let [name, kind, _, default, _] = cells.as_slice() else {
@@ -22,7 +22,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let kind = marker(kind, default);
         writeln!(constants, "/// `{name}`.")?;
         writeln!(constants, "pub const {constant}: WriteOption<{kind}> = WriteOption::new(\"{name}\");")?;
+        if let Some(accessor) = accessor(kind) {
+            writeln!(reads, "    |options| options.{accessor}({constant}).map(drop),")?;
+        }
     }
+    writeln!(constants, "pub(super) const READS: &[fn(&WriteOptions) -> Result<()>] = &[\n{reads}];")?;
     let folder = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     fs::write(Path::new(&folder).join("option_names.rs"), constants)?;
     Ok(())
@@ -37,5 +41,17 @@ fn marker(kind: &str, default: &str) -> &'static str {
         ("number" | "share", _) => "Number",
         (_, false) => "Word",
         (_, true) => "Text",
+    }
+}
+
+/// The function that reads an option of a type, if it can fail.
+fn accessor(kind: &str) -> Option<&'static str> {
+    match kind {
+        "Boolean" => Some("boolean"),
+        "OptionalBoolean" => Some("given_boolean"),
+        "Integer" => Some("integer::<i64>"),
+        "Number" => Some("number"),
+        "Word" => Some("word"),
+        _ => None,
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use mortice::ErrorKind;
 use mortice::config::{ParsedOptions, Properties, PropertiesFile, TableConfig, WriteOptions, table_properties};
 
 /// `hoodie.properties`. Lines that are not changed are written as they were, a value that is set is read again, and no
@@ -64,18 +63,7 @@ pub fn options(data: &[u8]) {
     let resolved = WriteOptions::resolve(given.iter()).map(|options| check_sent(&options).map(|()| options));
     let Ok(parsed) = ParsedOptions::new(&given, operation, table) else { return };
     assert!(resolved.is_ok_and(|resolved| resolved == Some(parsed.options.clone())), "other options without a table");
-    for name in given.keys() {
-        let kinds = [
-            parsed.options.boolean(name).map(drop),
-            parsed.options.number(name).map(drop),
-            parsed.options.integer::<i64>(name).map(drop),
-            parsed.options.word(name).map(drop),
-        ];
-        let read = kinds.iter().filter(|kind| kind.is_ok()).count();
-        let is_refused =
-            kinds.iter().flat_map(|kind| kind.as_ref().err()).all(|error| error.kind() == ErrorKind::Internal);
-        assert!(read <= 1 && is_refused, "an option of {read} kinds: {name}");
-    }
+    assert!(parsed.options.check_kinds().is_ok(), "an option of another kind");
 }
 
 /// Options are the same when they were sent to another process.
