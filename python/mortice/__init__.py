@@ -12,7 +12,7 @@ import importlib
 import warnings
 from types import ModuleType
 
-from mortice import _mortice, other_names, queries
+from mortice import _mortice, queries
 from mortice._mortice import (
     ArchivedInstant,
     ArchiveResult,
@@ -34,10 +34,9 @@ from mortice._mortice import (
 )
 from mortice.catalog_sync import sync
 from mortice.catalogs.run import Synced
-from mortice.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.create_table import create_table
-from mortice.damage import DamagedFileWarning
-from mortice.engines import duckdb, scan_daft, scan_polars
+from mortice.engines.row_merge import merge
+from mortice.engines.scans import duckdb, scan_daft, scan_polars
 from mortice.errors import (
     CorruptLogError,
     FileChangedError,
@@ -57,22 +56,24 @@ from mortice.errors import (
     UnsupportedError,
     WriteConflictError,
 )
-from mortice.file_slice import DataFile, FileSlice
-from mortice.follow import Follower, Ranges
 from mortice.insight.difference import Diff
 from mortice.insight.health import Health
 from mortice.insight.history import RecordHistory
 from mortice.insight.maintenance import MaintainResult
-from mortice.log_file import LogFile
-from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
-from mortice.mergers import register_merger
-from mortice.observe import CommitEvent, on_commit
 from mortice.queries import QueryPlan, TimeTravelWarning
-from mortice.row_merge import merge
-from mortice.scan import Scan
-from mortice.split import Split
+from mortice.reading.follow import Follower, Ranges
+from mortice.reading.log_file import LogFile
+from mortice.reading.mergers import register_merger
+from mortice.reading.scan import Scan
+from mortice.reading.split import Split
 from mortice.table import Table
-from mortice.timeline import Instant, Timeline
+from mortice.values import other_names
+from mortice.values.commit import Commit, FileGroupStats, RowError, SchemaChange
+from mortice.values.damage import DamagedFileWarning
+from mortice.values.file_slice import DataFile, FileSlice
+from mortice.values.observe import CommitEvent, on_commit
+from mortice.values.timeline import Instant, Timeline
+from mortice.writing.log_writer import LogBlock, LogWriter, WrittenBlock
 
 __version__ = _mortice.__version__
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.task_runner import TaskRunner
+from mortice.values.task_runner import TaskRunner
 
 __all__ = [
     "ArchiveResult",

@@ -9,7 +9,7 @@ from typing import Any
 from mortice.catalogs.options import SyncOptions
 from mortice.catalogs.run import Synced, sync_with
 from mortice.table import Table
-from mortice.writes import checked_options
+from mortice.writing.writes import checked_options
 
 __all__ = ["sync"]
 

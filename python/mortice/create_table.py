@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.meta_columns import META_COLUMNS
-from mortice.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
-from mortice.other_names import hinted
-from mortice.row_input import arrow_rows, check_names
 from mortice.table import Table
-from mortice.type_names import arrow_type, columns_of_text
+from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
+from mortice.values.other_names import hinted
+from mortice.values.type_names import arrow_type, columns_of_text
+from mortice.writing.row_input import arrow_rows, check_names
 
 __all__ = ["create_table"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 from typing import ClassVar
 
-from mortice.visible_text import visible_text
+from mortice.values.visible_text import visible_text
 
 __all__ = [
     "CorruptLogError",

@@ -20,21 +20,21 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.caller import caller_level
 from mortice.errors import InvalidArgumentError
-from mortice.filters import Filters, conjunction, normal_form
-from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.mergers import Merging
-from mortice.meta_columns import without_meta
-from mortice.options import (
+from mortice.expressions.filters import Filters, conjunction, normal_form
+from mortice.reading.mergers import Merging
+from mortice.reading.scan import Again, Scan
+from mortice.values.caller import caller_level
+from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.values.meta_columns import without_meta
+from mortice.values.options import (
     DEFAULT_HOLES,
     checked_bool,
     checked_columns,
     checked_holes,
     checked_optional_bool,
 )
-from mortice.scan import Again, Scan
-from mortice.visible_text import visible_text
+from mortice.values.visible_text import visible_text
 
 __all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot", "TimeTravelWarning"]
 

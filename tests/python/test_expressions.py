@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from mortice.errors import InvalidArgumentError
-from mortice.expressions import Columns, Expression, pushed_terms
+from mortice.expressions.expression import Columns, Expression, pushed_terms
 
 UTC = dt.timezone.utc
 ROWS = pa.record_batch(

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from mortice.filters import normal_form
-from mortice.predicate import MOST_TERMS
+from mortice.expressions.filters import normal_form
+from mortice.expressions.predicate import MOST_TERMS
 
 NAN = float("nan")
 ROWS = 200

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from mortice.gather import gathered
+from mortice.reading.gather import gathered
 
 
 def batches(counts, text="x"):

@@ -9,8 +9,8 @@ import pytest
 
 import mortice
 from mortice import InvalidArgumentError, Timeline
-from mortice.instants import instant_text, position_before
-from mortice.timeline import Instant
+from mortice.values.instants import instant_text, position_before
+from mortice.values.timeline import Instant
 
 NOON = 1_711_886_400
 """2024-03-31 12:00 UTC, on the day on which clocks in Oslo go forward."""

@@ -1,4 +1,4 @@
-"""Imports go one way: core → Python → Spark. There are no import cycles, including imports within functions."""
+"""Imports go one way, down the floors of the package, including imports within functions. There are no cycles."""
 
 import ast
 import pathlib
@@ -7,7 +7,24 @@ import mortice
 
 ROOT = pathlib.Path(mortice.__file__).parent
 # A scan converts itself to a DataFrame, and collects metrics of Spark: the only module below Spark that imports it.
-TO_SPARK = {("mortice.scan", "mortice.spark.execution.data_frame"), ("mortice.scan", "mortice.spark.execution.metrics")}
+TO_SPARK = {
+    ("mortice.reading.scan", "mortice.spark.execution.data_frame"),
+    ("mortice.reading.scan", "mortice.spark.execution.metrics"),
+}
+# From the lowest up.
+FLOORS = [
+    {"errors", "values", "display"},
+    {"expressions"},
+    {"reading", "queries"},
+    {"writing"},
+    {"services", "insight"},
+    {"catalogs"},
+    {"table", "create_table", "catalog_sync"},
+    {"engines"},
+    {"spark"},
+    {"cli"},
+    {"__main__"},
+]
 
 
 def modules():
@@ -55,15 +72,26 @@ def test_there_is_no_import_cycle():
     assert find_cycle(graph) is None
 
 
-def test_only_scan_imports_spark():
-    graph = edges(list(modules()))
-    upwards = {
-        (name, to)
-        for name, targets in graph.items()
-        for to in targets
-        if to.startswith("mortice.spark") and not name.startswith("mortice.spark")
-    }
-    assert {(name, to) for name, to in upwards if not name.startswith("mortice.cli")} <= TO_SPARK
+def floor_of(name):
+    part = name.split(".")[1]
+    return next(floor for floor, parts in enumerate(FLOORS) if part in parts)
+
+
+def upward(graph):
+    return {(name, to) for name, targets in graph.items() for to in targets if floor_of(to) > floor_of(name)}
+
+
+def test_imports_go_down_the_floors():
+    graph = edges([(name, path) for name, path in modules() if name != "mortice"])
+    assert upward(graph) == TO_SPARK
+
+
+def test_a_planted_import_of_a_higher_floor_is_found():
+    assert upward({"mortice.values.a": {"mortice.spark.b"}}) == {("mortice.values.a", "mortice.spark.b")}
+
+
+def test_the_root_is_small():
+    assert len(list(ROOT.glob("*.py*"))) <= 12
 
 
 def test_a_planted_cycle_is_found(tmp_path):

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from mortice.row_merge import RowMerge
+from mortice.engines.row_merge import RowMerge
 from support.cases import multiset
 from support.exploring import explore
 from support.oracle import DataBlock, HudiFails, deleted_keys, merged

@@ -50,6 +50,6 @@ def test_the_numbers_of_a_split_do_not_allocate(table):
 
 def test_functions_are_loaded_only_if_asked_for(table):
     hostile = b"functions:" + pickle.dumps((b"{}", None, None))
-    for read in (mortice.Split.from_bytes, mortice.split.SharedQuery.from_bytes):
+    for read in (mortice.Split.from_bytes, mortice.reading.split.SharedQuery.from_bytes):
         with pytest.raises(InvalidArgumentError, match="functions=True"):
             read(hostile)

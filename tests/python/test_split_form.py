@@ -8,7 +8,7 @@ import pytest
 
 import mortice
 from mortice import Split
-from mortice.split import deserialize_splits, serialize_splits
+from mortice.reading.split import deserialize_splits, serialize_splits
 from support.cases import assert_same_result, hudi_result
 
 PARTITIONED = "h11_composite_keys_encoded_partitions"

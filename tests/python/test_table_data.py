@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from mortice import other_names
+from mortice.values import other_names
 from support.cases import hudi_result, rows
 
 NAME = "h11_event_time_deletes"

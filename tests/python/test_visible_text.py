@@ -16,9 +16,9 @@ import pytest
 import mortice
 from mortice import errors
 from mortice.cli.main import main
-from mortice.damage import DamagedFileWarning
 from mortice.display.markup import tag
-from mortice.visible_text import visible_json, visible_text
+from mortice.values.damage import DamagedFileWarning
+from mortice.values.visible_text import visible_json, visible_text
 
 KINDS = {
     "control characters": [chr(code) for code in (*range(0x20), 0x7F)],

@@ -10,8 +10,8 @@ import pytest
 
 import mortice
 import mortice.spark
+from mortice.reading.split import deserialize_splits, serialize_splits
 from mortice.spark.execution import arrow_udf
-from mortice.split import deserialize_splits, serialize_splits
 from support.cases import assert_same_result, hudi_result, logs_of
 
 NAME = "h11_event_time_deletes"

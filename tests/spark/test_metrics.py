@@ -7,8 +7,8 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.metrics import Meter, added
 from mortice.spark.execution import arrow_udf
+from mortice.values.metrics import Meter, added
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"

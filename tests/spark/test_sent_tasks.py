@@ -6,9 +6,9 @@ import tracemalloc
 import pytest
 
 import mortice
+from mortice.reading.split import deserialize_splits
 from mortice.spark.execution.data_frame import DescriptorRows
 from mortice.spark.execution.tasks import serialize_tasks, tasks_of
-from mortice.split import deserialize_splits
 from support.frames import to_arrow
 
 NAME = "h11_composite_keys_encoded_partitions"

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from mortice.catalogs.hive_types import hive_type, spark_schema
 from mortice.catalogs.options import SyncOptions
-from mortice.meta_columns import META_COLUMNS
+from mortice.values.meta_columns import META_COLUMNS
 
 __all__ = ["CatalogTable", "HudiTable", "catalog_tables"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from mortice.caller import caller_level
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.values.caller import caller_level
 
 __all__ = ["SyncOptions", "asked_for", "without_sync"]
 

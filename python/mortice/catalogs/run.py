@@ -10,7 +10,6 @@ from typing import Protocol
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.caller import caller_level
 from mortice.catalogs.catalog import Catalog, Partition
 from mortice.catalogs.definition import CatalogTable, HudiTable, catalog_tables
 from mortice.catalogs.glue import Glue
@@ -19,9 +18,10 @@ from mortice.catalogs.nullability import with_nullability
 from mortice.catalogs.options import SyncOptions
 from mortice.catalogs.partitions import default_extractor, partition_values
 from mortice.errors import InvalidArgumentError, MorticeError, TableServiceError
-from mortice.file_slice import FileSlice
-from mortice.timeline import Instant, Timeline
-from mortice.visible_text import visible_text
+from mortice.values.caller import caller_level
+from mortice.values.file_slice import FileSlice
+from mortice.values.timeline import Instant, Timeline
+from mortice.values.visible_text import visible_text
 
 __all__ = ["OpenTable", "Synced", "sync_after", "sync_with"]
 

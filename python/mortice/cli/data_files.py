@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from mortice.cli.json_lines import JsonLines
 from mortice.errors import InvalidArgumentError
-from mortice.type_names import columns_of_text
+from mortice.values.type_names import columns_of_text
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds

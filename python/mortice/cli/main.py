@@ -35,9 +35,9 @@ from mortice.cli.commands.write import create, delete, erase, update, write
 from mortice.cli.other_names import COMMANDS, OPTIONS
 from mortice.cli.output import visible_output
 from mortice.cli.parameters import exit_status, print_error
-from mortice.damage import DamagedFileWarning
 from mortice.errors import MorticeError
 from mortice.queries import TimeTravelWarning
+from mortice.values.damage import DamagedFileWarning
 
 __all__ = ["group", "main"]
 

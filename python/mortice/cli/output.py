@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO, cast
 
-from mortice.visible_text import visible_text
+from mortice.values.visible_text import visible_text
 
 __all__ = ["exact", "visible_output"]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.cli.output import exact
-from mortice.visible_text import visible_text
+from mortice.values.visible_text import visible_text
 
 __all__ = ["ProgressBar", "service_progress"]
 

@@ -12,7 +12,7 @@ import click
 
 from mortice.cli.parameters import Target, as_of, columns_of
 from mortice.cli.show import print_csv, print_json, print_table
-from mortice.scan import Scan
+from mortice.reading.scan import Scan
 from mortice.table import Table
 
 __all__ = ["filter_option", "print_rows", "query_options", "scan_of"]

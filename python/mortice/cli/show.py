@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mortice.cli.output import exact
-from mortice.visible_text import visible_json, visible_text
+from mortice.values.visible_text import visible_json, visible_text
 
 WIDEST_CELL = 40
 """Characters after which a cell is truncated, at a terminal."""

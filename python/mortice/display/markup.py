@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from mortice.visible_text import visible_text
+from mortice.values.visible_text import visible_text
 
 __all__ = ["Markup", "byte_size", "grid", "tag"]
 

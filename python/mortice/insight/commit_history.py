@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.insight.table_view import TableView
-from mortice.timeline import Instant
+from mortice.values.timeline import Instant
 
 __all__ = ["COMMITS", "commit_row", "commits_of"]
 

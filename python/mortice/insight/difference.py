@@ -10,10 +10,10 @@ import pyarrow as pa
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.insight.table_view import TableView
-from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.other_names import answering
-from mortice.row_numbers import row_numbers
-from mortice.visible_text import visible_text
+from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.values.other_names import answering
+from mortice.values.row_numbers import row_numbers
+from mortice.values.visible_text import visible_text
 
 __all__ = ["CHANGE", "Diff", "diff_of"]
 

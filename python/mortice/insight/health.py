@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mortice.display.markup import byte_size, grid, tag
-from mortice.file_slice import FileSlice
 from mortice.insight.instant_age import age_of
 from mortice.insight.needs import COLUMNS, ServiceNeed, cells_of, needs_of
 from mortice.insight.table_view import TableView
-from mortice.instants import TIMELINE_ZONE
-from mortice.other_names import answering
-from mortice.timeline import Instant
-from mortice.visible_text import visible_text
+from mortice.values.file_slice import FileSlice
+from mortice.values.instants import TIMELINE_ZONE
+from mortice.values.other_names import answering
+from mortice.values.timeline import Instant
+from mortice.values.visible_text import visible_text
 
 __all__ = ["GroupDebt", "Health", "MetadataHealth", "PendingInstant", "health_of"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from mortice.display.markup import grid, tag
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, MorticeError, UnsupportedError
-from mortice.file_slice import FileSlice
 from mortice.insight.table_view import TableView
-from mortice.log_file import Block, LogFile
-from mortice.other_names import answering
-from mortice.timeline import Instant
+from mortice.reading.log_file import Block, LogFile
+from mortice.values.file_slice import FileSlice
+from mortice.values.other_names import answering
+from mortice.values.timeline import Instant
 
 __all__ = ["RecordHistory", "RecordVersion", "history_of"]
 

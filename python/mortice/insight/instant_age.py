@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 
-from mortice.instants import TIMELINE_ZONE
+from mortice.values.instants import TIMELINE_ZONE
 
 __all__ = ["age_of", "moment_of"]
 

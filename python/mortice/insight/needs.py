@@ -8,7 +8,7 @@ from typing import Any
 
 from mortice.errors import MorticeError
 from mortice.insight.table_view import TableView
-from mortice.timeline import Instant
+from mortice.values.timeline import Instant
 
 __all__ = ["COLUMNS", "SERVICES", "ServiceNeed", "cells_of", "needs_of"]
 

@@ -6,10 +6,10 @@ import datetime as dt
 from collections.abc import Iterable
 
 from mortice.display.charts import LaidOutGroup, TimedInstant
-from mortice.file_slice import FileSlice
 from mortice.insight.health import kind_of
 from mortice.insight.instant_age import moment_of
 from mortice.insight.table_view import TableView
+from mortice.values.file_slice import FileSlice
 
 __all__ = ["laid_out", "timed"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mortice.insight.health import Health
 from mortice.insight.instant_age import age_of
-from mortice.instants import TIMELINE_ZONE
-from mortice.timeline import Instant
+from mortice.values.instants import TIMELINE_ZONE
+from mortice.values.timeline import Instant
 
 __all__ = ["metrics_of"]
 

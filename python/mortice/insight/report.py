@@ -11,11 +11,11 @@ import pyarrow as pa
 import mortice._mortice as native
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
-from mortice.file_slice import FileSlice
 from mortice.insight.commit_history import commit_row
 from mortice.insight.health import Health, kind_of
 from mortice.insight.pictures import laid_out, timed
 from mortice.insight.table_view import TableView
+from mortice.values.file_slice import FileSlice
 
 __all__ = ["report_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mortice.display.markup import grid, tag
 from mortice.insight.table_view import TableView
-from mortice.meta_columns import META_COLUMNS
+from mortice.values.meta_columns import META_COLUMNS
 
 __all__ = ["table_html"]
 

@@ -15,9 +15,9 @@ from mortice._mortice import (
     CompactResult,
     PlannedCompaction,
 )
-from mortice.file_slice import FileSlice
-from mortice.scan import Scan
-from mortice.timeline import Timeline
+from mortice.reading.scan import Scan
+from mortice.values.file_slice import FileSlice
+from mortice.values.timeline import Timeline
 
 __all__ = ["TableView"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mortice.timeline import Instant, Timeline
+from mortice.values.timeline import Instant, Timeline
 
 __all__ = ["reason_of"]
 

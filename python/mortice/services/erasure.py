@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
-from mortice.filters import Filters, normal_form
-from mortice.timeline import Timeline
+from mortice.expressions.filters import Filters, normal_form
+from mortice.values.timeline import Timeline
 
 if TYPE_CHECKING:
     from mortice.services.remains import Erased

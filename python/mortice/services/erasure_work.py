@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from mortice.filters import Filters
-from mortice.scan import Scan
+from mortice.expressions.filters import Filters
+from mortice.reading.scan import Scan
 from mortice.services.erasure import UNAIDED
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 from mortice import _mortice
 from mortice._mortice import MetadataResult
 from mortice.errors import InvalidArgumentError
-from mortice.observe import observed
-from mortice.options import checked_bool
-from mortice.task_runner import TaskRunner
-from mortice.writes import checked_options
+from mortice.values.observe import observed
+from mortice.values.options import checked_bool
+from mortice.values.task_runner import TaskRunner
+from mortice.writing.writes import checked_options
 
 __all__ = ["MetadataResult", "build_metadata", "delete_metadata"]
 

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mortice.errors import MorticeError
-from mortice.log_file import LogFile
-from mortice.timeline import Timeline
+from mortice.reading.log_file import LogFile
+from mortice.values.timeline import Timeline
 
 __all__ = [
     "Erased",

@@ -7,11 +7,11 @@ from typing import Any
 
 from mortice import _mortice
 from mortice._mortice import RestoreResult, RollbackResult, SavepointResult
-from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.observe import observed
-from mortice.timeline import Instant
-from mortice.writes import checked_options
+from mortice.values.commit import Commit
+from mortice.values.observe import observed
+from mortice.values.timeline import Instant
+from mortice.writing.writes import checked_options
 
 __all__ = [
     "WRITES",

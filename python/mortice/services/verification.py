@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from mortice import _mortice
 from mortice._mortice import Finding, RepairResult, VerifyResult
-from mortice.observe import observed
-from mortice.other_names import answering
-from mortice.task_runner import TaskRunner
-from mortice.writes import checked_options
+from mortice.values.observe import observed
+from mortice.values.other_names import answering
+from mortice.values.task_runner import TaskRunner
+from mortice.writing.writes import checked_options
 
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]
 

@@ -20,7 +20,6 @@ pyspark is imported only when one of these is called.
 
 from typing import Any
 
-from mortice import other_names
 from mortice.spark.execution.metrics import Metrics
 from mortice.spark.merge_frame import merge_into
 from mortice.spark.merge_rows import merge, update_where
@@ -36,6 +35,7 @@ from mortice.spark.writing.metadata_table import build_metadata
 from mortice.spark.writing.verify import verify
 from mortice.spark.writing.write import write
 from mortice.spark.writing.write_stream import stream_writer
+from mortice.values import other_names
 
 __all__ = [
     "Metrics",

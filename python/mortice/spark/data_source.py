@@ -21,9 +21,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from mortice import meta_columns
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.queries import QueryPlan
+from mortice.reading.split import deserialize_splits
 from mortice.spark.execution.arrow_udf import task_batches
 from mortice.spark.execution.split_partition import partitions_of
 from mortice.spark.execution.tasks import TaskOptions, tasks_of
@@ -33,8 +33,8 @@ from mortice.spark.settings.catalog_table import with_options
 from mortice.spark.settings.options import Query, read_query
 from mortice.spark.settings.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.writing.data_source_writer import task_insert_writer
-from mortice.split import deserialize_splits
 from mortice.table import Table
+from mortice.values import meta_columns
 
 META_COLUMNS = frozenset({*meta_columns.META_COLUMNS, "_hoodie_operation"})
 """Hudi's meta columns: a table without commits has no others."""

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.commit import Commit
-from mortice.filters import Filters
-from mortice.merge_into import clauses_of
-from mortice.other_names import hinted
+from mortice.expressions.filters import Filters
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.merge_types import check_fit, ignores_case, with_table_types
@@ -27,6 +24,9 @@ from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.write import write_frame
+from mortice.values.commit import Commit
+from mortice.values.other_names import hinted
+from mortice.writing.merge_into import clauses_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -9,16 +9,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
-from mortice.other_names import hinted
-from mortice.row_changes import Values
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.statements.literals import literal
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted
+from mortice.values.commit import Commit
+from mortice.values.other_names import hinted
+from mortice.writing.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
+from mortice.writing.row_changes import Values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,7 +104,8 @@ def merge(
             when_not_matched_insert="all",
         )
 
-    Without clauses it returns a builder, which can have several of each kind (`mortice.merge_clauses.MergeBuilder`).
+    Without clauses it returns a builder, which can have several of each kind
+    (`mortice.writing.merge_clauses.MergeBuilder`).
     Spark joins the rows and computes the expressions; the rules are those of `MERGE INTO` by `mortice.spark.sql`.
 
     Args:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
 
+from mortice.engines.row_merge import OPERATION, Names, RowMerge
 from mortice.errors import InvalidArgumentError
-from mortice.meta_columns import META_COLUMNS
-from mortice.options import checked_bool, checked_optional_name
-from mortice.row_merge import OPERATION, Names, RowMerge
 from mortice.spark.execution.arrow_udf import portions
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import arrow_schema, spark_schema
 from mortice.table import Table
+from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.options import checked_bool, checked_optional_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

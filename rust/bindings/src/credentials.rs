@@ -1,4 +1,4 @@
-//! Credentials that a Python function supplies: `mortice.credentials` calls it.
+//! Credentials that a Python function supplies: `mortice.values.credentials` calls it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ pub(crate) fn supply(name: &str, rejected: Option<u64>) -> mortice::Result<Crede
 }
 
 fn called(py: Python<'_>, name: &str, rejected: Option<u64>) -> PyResult<(BTreeMap<String, String>, Option<f64>, u64)> {
-    py.import("mortice.credentials")?.call_method1("supply", (name, rejected))?.extract()
+    py.import("mortice.values.credentials")?.call_method1("supply", (name, rejected))?.extract()
 }
 
 /// Describes the exception of the function, with its type: the error may be raised in another thread.

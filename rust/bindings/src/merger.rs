@@ -12,7 +12,7 @@ use crate::arrow::ArrowBatch;
 use crate::arrow_in::ArrowInput;
 
 /// A Python function of two batches that returns one: the merged rows, followed by a column that selects the kept ones
-/// (`mortice.mergers.Merging`).
+/// (`mortice.reading.mergers.Merging`).
 pub(crate) struct PythonMerger(Py<PyAny>);
 
 /// Returns the merger of a Python function, if there is one.

@@ -124,14 +124,14 @@ fn plain(value: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 /// Warns, at the line that called mortice, of options that have no effect, in the sentences of the core.
 pub(crate) fn warn(py: Python<'_>, sentences: &[String]) -> PyResult<()> {
     if !sentences.is_empty() {
-        py.import("mortice.writes")?.call_method1("warn_of", (sentences,))?;
+        py.import("mortice.writing.writes")?.call_method1("warn_of", (sentences,))?;
     }
     Ok(())
 }
 
 /// Returns text as it may be shown: names in a table are input of strangers (`mortice.visible_text`).
 pub(crate) fn visible(py: Python<'_>, text: &str) -> PyResult<String> {
-    py.import("mortice.visible_text")?.call_method1("visible_text", (text,))?.extract()
+    py.import("mortice.values.visible_text")?.call_method1("visible_text", (text,))?.extract()
 }
 
 /// Returns a number whose digits are in groups of three.

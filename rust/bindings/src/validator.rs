@@ -21,7 +21,7 @@ impl CommitValidator for PythonValidator {
         let table = Table::from_core(CoreTable::from(table));
         Python::attach(|py| match self.0.bind(py).call1((table,)) {
             Ok(_) => Ok(()),
-            // `mortice.writes` keeps the exception, and raises it again.
+            // `mortice.writing.writes` keeps the exception, and raises it again.
             Err(error) => Err(Error::invalid_argument(format!("a validator refused the commit: {error}"))),
         })
     }

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from mortice.alter_columns import AlteredSchema, with_ids
 from mortice.errors import InvalidArgumentError, UnsupportedError, WriteConflictError
+from mortice.writing.alter_columns import AlteredSchema, with_ids
 
 STOPS = pa.list_(pa.struct([("u", pa.int32())]))
 SCHEMA = pa.schema(

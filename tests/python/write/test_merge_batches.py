@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from mortice import merge_run
 from mortice.errors import InvalidArgumentError
+from mortice.writing import merge_run
 from support.tables.written import NO_METADATA
 
 STORED = pa.table(

@@ -12,7 +12,7 @@ from mortice.insight.health import Health
 from mortice.insight.maintenance import MaintainResult
 from mortice.insight.needs import COLUMNS, SERVICES, cells_of
 from mortice.insight.prometheus import metrics_of
-from mortice.timeline import Instant
+from mortice.values.timeline import Instant
 
 __all__ = ["health", "maintain"]
 

@@ -12,7 +12,7 @@ from mortice.cli.commands.verify_log import content, verify
 from mortice.cli.parameters import form_options, storage_options
 from mortice.cli.show import cell_text, print_csv, print_json, print_table
 from mortice.errors import MorticeError
-from mortice.log_file import Block, LogFile
+from mortice.reading.log_file import Block, LogFile
 
 __all__ = ["log"]
 

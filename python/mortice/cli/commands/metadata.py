@@ -6,8 +6,8 @@ import click
 
 from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, columns_of, on_tables, service_options
 from mortice.cli.progress import service_progress
-from mortice.options import checked_storage_options, checked_uri
 from mortice.services.metadata_table import MetadataResult, build_metadata, delete_metadata
+from mortice.values.options import checked_storage_options, checked_uri
 
 __all__ = ["metadata"]
 

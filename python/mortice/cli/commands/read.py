@@ -18,8 +18,8 @@ from mortice.cli.rows import (
     terms,
 )
 from mortice.cli.show import print_json
-from mortice.meta_columns import without_meta
 from mortice.table import Table
+from mortice.values.meta_columns import without_meta
 
 __all__ = ["changes", "count", "follow", "read"]
 

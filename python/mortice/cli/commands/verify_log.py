@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from mortice.cli.show import cell_text, print_csv, print_json
 from mortice.errors import CorruptLogError, MorticeError
-from mortice.log_file import Block, LogFile
+from mortice.reading.log_file import Block, LogFile
 
 _WIDEST_FAULT = 400
 

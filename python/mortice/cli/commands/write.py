@@ -16,10 +16,10 @@ from mortice.cli.data_files import FORMATS, DataFiles, file_types, parse_columns
 from mortice.cli.parameters import NAME_AND_VALUE, Target, columns_of, on_table, options_of
 from mortice.cli.progress import ProgressBar
 from mortice.cli.rows import terms
-from mortice.commit import Commit
 from mortice.create_table import create_table
 from mortice.table import Table
-from mortice.writes import SchemaChanges, with_schema
+from mortice.values.commit import Commit
+from mortice.writing.writes import SchemaChanges, with_schema
 
 __all__ = ["OPERATIONS", "create", "delete", "erase", "update", "write"]
 

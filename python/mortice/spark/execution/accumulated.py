@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.accumulators import Accumulator, AccumulatorParam
 
-from mortice.metrics import Counts, added
+from mortice.values.metrics import Counts, added
 
 __all__ = ["Adding", "Tell"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.metrics import Counts, Meter, format_counts
+from mortice.reading.split import Split, deserialize_splits, record_batches
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.split import Split, deserialize_splits, record_batches
+from mortice.values.metrics import Counts, Meter, format_counts
 
 DESCRIPTORS = "splits"
 """The only column of the input of `mapInArrow`: each row contains the splits of one task, without their queries."""
@@ -50,7 +50,7 @@ set_log_level()
 
 
 Tell = Callable[[Counts], None]
-"""Receives the counts of a split that was read to its end (see `mortice.metrics`)."""
+"""Receives the counts of a split that was read to its end (see `mortice.values.metrics`)."""
 
 
 def task_batches(splits: Iterable[Split], target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mortice.reading.split import Split
 from mortice.spark.execution.arrow_udf import (
     COUNTS,
     DESCRIPTORS,
@@ -33,7 +34,6 @@ from mortice.spark.execution.tasks import (
     tasks_of,
 )
 from mortice.spark.schema import spark_arrow_schema, spark_schema
-from mortice.split import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

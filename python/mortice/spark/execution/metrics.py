@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from mortice.metrics import Counts, added, format_counts
+from mortice.values.metrics import Counts, added, format_counts
 
 if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
@@ -27,8 +27,8 @@ class Metrics:
         frame.count()
         print(metrics)                 # or metrics.counts()
 
-    The names are those of `mortice.metrics`. A split is counted when it has been read to its end. A task that Spark
-    runs again, or a second action on the same DataFrame, is counted again.
+    The names are those of `mortice.values.metrics`. A split is counted when it has been read to its end. A task that
+    Spark runs again, or a second action on the same DataFrame, is counted again.
     """
 
     def __init__(self) -> None:

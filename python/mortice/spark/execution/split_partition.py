@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql.datasource import InputPartition
 
+from mortice.reading.split import Split, serialize_splits
 from mortice.spark.execution.tasks import serialize_tasks
-from mortice.split import Split, serialize_splits
 
 __all__ = ["SplitPartition", "complete_partition", "partitions_of"]
 

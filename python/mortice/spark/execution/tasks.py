@@ -17,8 +17,8 @@ from typing import Protocol, overload
 
 import pyarrow as pa
 
+from mortice.reading.split import NumberedQueries, Split
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.split import NumberedQueries, Split
 
 __all__ = [
     "DEFAULT_SPLIT_BYTES",
@@ -45,7 +45,7 @@ _LOG_KEYS = 0.25
 
 
 class PlannedScan(Protocol):
-    """The methods of `mortice.scan.Scan` that are used here. That module imports `mortice.spark` to create
+    """The methods of `mortice.Scan` that are used here. That module imports `mortice.spark` to create
     DataFrames."""
 
     @property

@@ -6,16 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mortice.filters import Filters
-from mortice.instants import InstantLike
-from mortice.options import checked_uri
-from mortice.other_names import hinted
+from mortice.expressions.filters import Filters
 from mortice.spark.execution.data_frame import count_rows, data_frame
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.settings.hadoop_conf import hadoop_settings
 from mortice.spark.settings.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
 from mortice.spark.settings.options import Query, by_one_name, read_query
 from mortice.spark.settings.session_options import session_options
+from mortice.values.instants import InstantLike
+from mortice.values.options import checked_uri
+from mortice.values.other_names import hinted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -33,17 +33,17 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, InvalidTableError, UnsupportedError
-from mortice.follow import Ranges, bound_of
-from mortice.instants import TIMELINE_ZONE, position_before
-from mortice.scan import Scan
+from mortice.reading.follow import Ranges, bound_of
+from mortice.reading.scan import Scan
+from mortice.reading.split import deserialize_splits
 from mortice.spark.execution.arrow_udf import task_batches
 from mortice.spark.execution.split_partition import complete_partition
 from mortice.spark.execution.tasks import tasks_of
 from mortice.spark.reading.stream_offset import Offset
 from mortice.spark.schema import spark_arrow_schema, spark_type
 from mortice.spark.settings.stream_options import StreamQuery
-from mortice.split import deserialize_splits
 from mortice.table import Table
+from mortice.values.instants import TIMELINE_ZONE, position_before
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_count
+from mortice.values.options import checked_count
 
 
 def parse_count(name: str, value: Any) -> int:

@@ -21,10 +21,8 @@ from typing import Any
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.filters import Filters
-from mortice.instants import InstantLike
-from mortice.mergers import Merge, imported
-from mortice.options import checked_uri
+from mortice.expressions.filters import Filters
+from mortice.reading.mergers import Merge, imported
 from mortice.spark.execution.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.settings.option_names import (
@@ -77,7 +75,9 @@ from mortice.spark.settings.option_names import (
 )
 from mortice.spark.settings.option_values import parse_bool, parse_count
 from mortice.table import Table
-from mortice.visible_text import visible_text
+from mortice.values.instants import InstantLike
+from mortice.values.options import checked_uri
+from mortice.values.visible_text import visible_text
 
 MOST_BATCH_ROWS = 65536
 DEFAULT_BATCH_ROWS = 8192
@@ -261,7 +261,7 @@ def _filters(value: Any) -> Any:
         return value
     if value.lstrip().startswith("["):
         return _json("filters", value)
-    from mortice.filter_text import parse_filter
+    from mortice.expressions.filter_text import parse_filter
 
     parse_filter(value)
     return value

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_storage_options, checked_uri
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.settings.hadoop_conf import hadoop_settings
 from mortice.spark.settings.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
-from mortice.writes import checked_options
+from mortice.values.options import checked_storage_options, checked_uri
+from mortice.writing.writes import checked_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from mortice import _mortice
 from mortice.catalogs.options import without_sync
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
-from mortice.meta_columns import META_COLUMNS
-from mortice.options import absolute_uri
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
@@ -30,6 +28,8 @@ from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_t
 from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import write
 from mortice.table import Table
+from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.options import absolute_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

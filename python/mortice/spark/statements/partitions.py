@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.meta_columns import META_COLUMNS
 from mortice.spark.schema import spark_schema
 from mortice.table import Table
+from mortice.values.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,15 +8,15 @@ import pyarrow as pa
 
 from mortice.catalogs.options import asked_for, without_sync
 from mortice.catalogs.run import sync_after
-from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.meta_columns import META_COLUMNS
 from mortice.spark.merge_types import MISFIT, is_castable, try_cast
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.targets import SqlTable
 from mortice.table import Table
+from mortice.values.commit import Commit
+from mortice.values.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

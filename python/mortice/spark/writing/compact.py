@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice._mortice import CompactResult
-from mortice.observe import observed
-from mortice.options import checked_bool
 from mortice.spark.writing.service_tasks import ServiceTasks
+from mortice.values.observe import observed
+from mortice.values.options import checked_bool
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

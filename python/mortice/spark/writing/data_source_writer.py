@@ -22,7 +22,6 @@ from pyspark.sql.types import StructType
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
-from mortice.options import checked_storage_options
 from mortice.spark.schema import arrow_schema, check_variants, has_variant
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.chunks import REPORT
@@ -30,7 +29,8 @@ from mortice.spark.writing.new_table import NewTable
 from mortice.spark.writing.write import OPERATION
 from mortice.spark.writing.write_stages import RunStage
 from mortice.table import Table
-from mortice.writes import warn_of
+from mortice.values.options import checked_storage_options
+from mortice.writing.writes import warn_of
 
 __all__ = ["TaskInsertWriter", "WrittenFiles", "task_insert_writer"]
 

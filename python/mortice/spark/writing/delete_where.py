@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice.catalogs.options import asked_for, without_sync
-from mortice.commit import Commit
-from mortice.filters import Filters
-from mortice.observe import observed
+from mortice.expressions.filters import Filters
 from mortice.queries import Snapshot
 from mortice.spark.execution.data_frame import data_frame
 from mortice.spark.execution.task_errors import aborted_on_error
@@ -17,7 +15,9 @@ from mortice.spark.schema import spark_schema
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.write import native_write, retried, run_write, sync_catalog
 from mortice.table import Table
-from mortice.writes import GENERATED_KEY, terms_to_delete
+from mortice.values.commit import Commit
+from mortice.values.observe import observed
+from mortice.writing.writes import GENERATED_KEY, terms_to_delete
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

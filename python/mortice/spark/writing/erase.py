@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mortice.filters import Filters
+from mortice.expressions.filters import Filters
 from mortice.queries import ReadOptimized, Snapshot
-from mortice.scan import Scan
+from mortice.reading.scan import Scan
+from mortice.reading.split import Split, record_batches
 from mortice.services import erasure
 from mortice.spark.execution.arrow_udf import ReadNumbered
 from mortice.spark.execution.data_frame import collected, count_rows, task_numbers
@@ -21,7 +22,6 @@ from mortice.spark.schema import spark_schema
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.compact import compact
 from mortice.spark.writing.delete_where import delete_where
-from mortice.split import Split, record_batches
 from mortice.table import Table
 
 if TYPE_CHECKING:

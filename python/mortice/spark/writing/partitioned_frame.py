@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice.errors import UnsupportedError
-from mortice.partitioner import OUTPUT, Partitioner, check_partitioner, outputs_of
 from mortice.spark.execution.worker import WorkerOptions
+from mortice.writing.partitioner import OUTPUT, Partitioner, check_partitioner, outputs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

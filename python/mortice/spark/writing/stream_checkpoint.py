@@ -14,7 +14,7 @@ from typing import Any
 
 from mortice.errors import InvalidTableError
 from mortice.table import Table
-from mortice.timeline import Instant, Timeline
+from mortice.values.timeline import Instant, Timeline
 
 __all__ = ["BatchCheckpoint", "last_checkpoint"]
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_bool
 from mortice.services import verification
 from mortice.services.verification import VerifyResult
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.write_stages import SparkTasks
+from mortice.values.options import checked_bool
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

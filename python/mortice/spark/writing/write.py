@@ -19,7 +19,6 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.catalogs.options import SyncOptions, asked_for, without_sync
 from mortice.catalogs.run import sync_after
-from mortice.commit import Commit
 from mortice.errors import (
     InvalidArgumentError,
     TableExistsError,
@@ -27,9 +26,6 @@ from mortice.errors import (
     UnsupportedError,
     WriteConflictError,
 )
-from mortice.observe import observed
-from mortice.other_names import hinted
-from mortice.partitioner import Partitioner
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
@@ -40,8 +36,12 @@ from mortice.spark.writing.partitioned_frame import partitioned_frame
 from mortice.spark.writing.timestamps import cast_timestamps
 from mortice.spark.writing.write_stages import Frames, SparkTasks
 from mortice.table import Table
-from mortice.validators import CommitCheck, Validator, checked_validators, validated
-from mortice.writes import SchemaChanges, with_schema
+from mortice.values.commit import Commit
+from mortice.values.observe import observed
+from mortice.values.other_names import hinted
+from mortice.writing.partitioner import Partitioner
+from mortice.writing.validators import CommitCheck, Validator, checked_validators, validated
+from mortice.writing.writes import SchemaChanges, with_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

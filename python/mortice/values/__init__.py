@@ -1,0 +1,1 @@
+"""Values and errors: what has no table."""

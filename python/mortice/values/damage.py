@@ -1,0 +1,61 @@
+"""Warnings of damaged files."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+from mortice.values.caller import caller_level
+from mortice.values.visible_text import visible_text
+
+__all__ = ["DamagedFileWarning", "warn_of_damage"]
+
+_log = logging.getLogger("mortice")
+
+
+class DamagedFileWarning(UserWarning):
+    """A log file has lost bytes that a completed write wrote.
+
+    It is shorter than the write recorded, or a block of it is corrupt. The rest of the file was read, and rows are
+    missing or stale. The string has the code `[MORTICE-DAMAGED-LOG]`.
+
+    Args:
+        reason: What the write recorded, and what the file has.
+        path: The file.
+        offset: The offset of the first byte that is missing or cannot be read.
+        instant: The write.
+    """
+
+    path: str
+    """The file."""
+    offset: int
+    """The offset of the first byte that is missing or cannot be read."""
+    instant: str
+    """The requested time of the write whose bytes are lost."""
+
+    def __init__(self, reason: str, path: str, offset: int, instant: str) -> None:
+        super().__init__(reason, path, offset, instant)
+        self.reason, self.path, self.offset, self.instant = reason, path, offset, instant
+
+    def __str__(self) -> str:
+        return visible_text(
+            f"[MORTICE-DAMAGED-LOG] rows are missing or stale, as a log file is damaged: {self.reason} "
+            f"(file {self.path}, offset {self.offset}, instant {self.instant}); restore the file from a copy"
+        )
+
+
+def warn_of_damage(reason: str, path: str, offset: int, instant: str) -> None:
+    """Warns of a damaged file, at the line that called mortice, and logs it if the application has set up logging.
+
+    Python prints warnings to stderr by default, and so do loggers without a handler: both would print it twice.
+
+    Args:
+        reason: What the write recorded, and what the file has.
+        path: The file.
+        offset: The offset of the first byte that is missing or cannot be read.
+        instant: The write.
+    """
+    warning = DamagedFileWarning(reason, path, offset, instant)
+    if _log.hasHandlers():
+        _log.warning("%s", warning)
+    warnings.warn(warning, stacklevel=caller_level())

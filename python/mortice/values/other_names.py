@@ -1,0 +1,124 @@
+"""Names that other libraries have for what mortice calls something else, and what errors suggest for them."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from importlib import resources
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+__all__ = ["answering", "hinted", "missing_attribute", "names_of", "unknown_argument", "with_hints"]
+
+_CLOSE = 0.75
+_SHORTEST_PART = 4
+
+T = TypeVar("T", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@functools.cache
+def _names() -> dict[str, dict[str, str]]:
+    """Returns `other_names.tsv`, which is read when a name is not known: what is meant, by owner and name.
+
+    Owners are `module`, `spark`, `class Table` and classes. `argument` has the arguments that mean another one,
+    `advice` those for which there is something else, `advice f` the same of the function `f`.
+    """
+    text = resources.files("mortice.values").joinpath("other_names.tsv").read_text("utf-8")
+    names: dict[str, dict[str, str]] = {}
+    for line in text.splitlines()[1:]:
+        owner, name, meant = line.split("\t")
+        names.setdefault(owner, {})[name] = meant
+    return names
+
+
+def names_of(owner: str) -> Mapping[str, str]:
+    """Returns the names of other libraries for what an owner has, and what is meant by them."""
+    return _names().get(owner, {})
+
+
+def missing_attribute(owner: str, name: str, others: Mapping[str, str], known: Iterable[str]) -> AttributeError:
+    """Returns the error for a name that does not exist, with the name that was probably meant.
+
+    Args:
+        owner: Who does not have it.
+        name: The name.
+        others: What other libraries call so.
+        known: The names that exist.
+    """
+    meant = None if name.startswith("_") else others.get(name) or _nearest(name, known)
+    return AttributeError(f"{owner} has no attribute {name!r}{'' if meant is None else f'; use {meant}'}", name=name)
+
+
+def unknown_argument(function: str, name: str, known: Iterable[str]) -> TypeError:
+    """Returns the error for an argument that a function does not have.
+
+    Args:
+        function: The name of the function.
+        name: The name of the argument.
+        known: The arguments that it has.
+    """
+    names = [one for one in known if one != "self"]
+    meant = (
+        names_of(f"advice {function}").get(name)
+        or next((one for one in names_of("argument").get(name, "").split(", ") if one in names), None)
+        or _nearest(name, names)
+        or names_of("advice").get(name)
+    )
+    hint = f"use {meant}" if meant is not None else f"arguments: {', '.join(names)}" if names else "it takes none"
+    return TypeError(f"{function}() has no argument {name!r}; {hint}")
+
+
+def with_hints(where: T) -> T:
+    """Has the methods of a class name the argument that was meant when they get one that they do not have."""
+    for name, method in list(vars(where).items()):
+        if isinstance(method, FunctionType) and (name == "__init__" or not name.startswith("_")):
+            setattr(where, name, hinted(method, where.__name__ if name == "__init__" else name))
+    return where
+
+
+def answering(where: T) -> T:
+    """Has the objects of a class name the attribute that was meant when they do not have one."""
+    fields = getattr(where, "__dataclass_fields__", ())
+    article = "an" if where.__name__[0] in "AEIO" else "a"
+
+    def missing(_: Any, name: str) -> Any:
+        raise missing_attribute(f"{article} {where.__name__}", name, names_of(where.__name__), [*dir(where), *fields])
+
+    # Not in the body of the class, so that type checkers go on to report unknown names.
+    setattr(where, "__getattr__", missing)  # noqa: B010
+    return where
+
+
+def hinted(function: F, name: str | None = None) -> F:
+    """Has a function name the argument that was meant when it gets one that it does not have.
+
+    Args:
+        function: The function.
+        name: What errors call it.
+    """
+    code = cast("FunctionType", function).__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if code.co_flags & 0x08:  # it takes any name: inspect.CO_VARKEYWORDS
+        return function
+    names = frozenset(known)
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        if not names.issuperset(named):
+            raise unknown_argument(name or function.__name__, next(one for one in named if one not in names), known)
+        return function(*arguments, **named)
+
+    return cast("F", called)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """Returns the public name that is spelt like a name, or has it as a part; None if none is near."""
+    public = [one for one in known if not one.startswith("_")]
+    small = {one.lower(): one for one in reversed(public)}
+    near = difflib.get_close_matches(name.lower(), list(small), n=1, cutoff=_CLOSE)
+    if near:
+        return small[near[0]]
+    parts = [one for one in public if min(len(one), len(name)) >= _SHORTEST_PART and (one in name or name in one)]
+    return max(parts, key=lambda one: difflib.SequenceMatcher(None, one, name).ratio(), default=None)

@@ -1,0 +1,140 @@
+"""`Table.merge` as a builder: the clauses of a merge, in the order in which they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mortice.errors import InvalidArgumentError
+from mortice.values.commit import Commit
+from mortice.writing.row_changes import Values
+
+__all__ = ["ALL", "MERGE_ARGUMENTS", "Action", "MergeBuilder", "MergeClause", "clauses_of_arguments"]
+
+ALL = "all"
+"""All columns that rows and table have in common."""
+Action = Literal["update", "delete", "insert"]
+Side = Literal["matched", "not_matched", "not_matched_by_source"]
+
+
+@dataclass(frozen=True)
+class MergeClause:
+    """A clause of a merge: the rows that it is for, what happens to them, and under which condition."""
+
+    side: Side
+    action: Action
+    condition: str | None = None
+    values: Values | str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the method that adds the clause."""
+        return f"when_{self.side}_{self.action}"
+
+
+class MergeBuilder:
+    """A merge that clauses are added to. Created by `Table.merge`; `execute` runs it.
+
+        table.merge(rides, on="t.id = s.id").when_matched_delete("s.gone").when_matched_update(
+            {"fare": "t.fare + s.fare"}
+        ).when_not_matched_insert().execute()
+
+    A row gets the first clause of its kind whose condition is true; rows without one stay as they are. Expressions name
+    columns of the table as `t.fare` or `target.fare`, those of the rows as `s.fare` or `source.fare`, and by their name
+    alone if only one side has them.
+    """
+
+    def __init__(self, run: Callable[[Sequence[MergeClause]], Commit], clauses: Sequence[MergeClause] = ()) -> None:
+        self._run = run
+        self._clauses = tuple(clauses)
+
+    def when_matched_update(self, values: Values | str = ALL, condition: str | None = None) -> MergeBuilder:
+        """Adds a clause: stored rows that a row matches get other values.
+
+        Args:
+            values: The columns and their expressions, or `"all"`: all columns that rows and table have in common.
+            condition: A condition on both; none for all of them.
+        """
+        return self._with(MergeClause("matched", "update", condition, _values(values)))
+
+    def when_matched_delete(self, condition: str | None = None) -> MergeBuilder:
+        """Adds a clause: stored rows that a row matches are deleted, all of them or those of a condition on both."""
+        return self._with(MergeClause("matched", "delete", condition))
+
+    def when_not_matched_insert(self, values: Values | str = ALL, condition: str | None = None) -> MergeBuilder:
+        """Adds a clause: rows that match no stored one are inserted.
+
+        Args:
+            values: The columns of the new row and their expressions over the given one; others are null. `"all"`: all
+                columns that rows and table have in common.
+            condition: A condition on the given row; none for all of them.
+        """
+        return self._with(MergeClause("not_matched", "insert", condition, _values(values)))
+
+    def when_not_matched_by_source_update(self, values: Values, condition: str | None = None) -> MergeBuilder:
+        """Adds a clause: stored rows that no row matches get other values. The whole table is read.
+
+        Args:
+            values: The columns and their expressions over the stored row.
+            condition: A condition on the stored row; none for all of them.
+        """
+        if not isinstance(values, Mapping):
+            raise InvalidArgumentError("when_not_matched_by_source_update takes a mapping of columns to expressions")
+        return self._with(MergeClause("not_matched_by_source", "update", condition, values))
+
+    def when_not_matched_by_source_delete(self, condition: str | None = None) -> MergeBuilder:
+        """Adds a clause: stored rows that no row matches are deleted, all of them or those of a condition."""
+        return self._with(MergeClause("not_matched_by_source", "delete", condition))
+
+    def execute(self) -> Commit:
+        """Runs the merge, as one commit (`Table.merge`). Nothing is written if no row changes."""
+        if not self._clauses:
+            raise InvalidArgumentError("a merge needs a clause, such as when_matched_update()")
+        return self._run(self._clauses)
+
+    def __repr__(self) -> str:
+        clauses = ", ".join(clause.name for clause in self._clauses) or "no clauses"
+        return f"MergeBuilder({clauses}; nothing is written before execute())"
+
+    def _with(self, clause: MergeClause) -> MergeBuilder:
+        if clause.condition is not None and not isinstance(clause.condition, str):
+            raise InvalidArgumentError(f"the condition of {clause.name} must be a string, got {clause.condition!r}")
+        for other in self._clauses:
+            if other.side == clause.side and other.condition is None:
+                raise InvalidArgumentError(
+                    f"{clause.name} is without effect behind {other.name}, which has no condition; give it one, or add "
+                    "it first"
+                )
+        return MergeBuilder(self._run, (*self._clauses, clause))
+
+
+def _values(values: Values | str) -> Values | str:
+    if isinstance(values, str) and values != ALL:
+        raise InvalidArgumentError(f'values must map columns to expressions, or be "all", got {values!r}')
+    return values
+
+
+MERGE_ARGUMENTS = (
+    "when_matched_update",
+    "when_matched_delete",
+    "when_not_matched_insert",
+    "when_not_matched_by_source_update",
+    "when_not_matched_by_source_delete",
+)
+"""The clauses that are arguments of `Table.merge`."""
+
+
+def clauses_of_arguments(builder: MergeBuilder, given: dict[str, Any]) -> MergeBuilder:
+    """Adds the clauses that are arguments of `Table.merge`. Deletes come first: they mostly have a condition.
+
+    Args:
+        builder: The merge.
+        given: The arguments that are not None.
+    """
+    for name in sorted(given, key=lambda name: "delete" not in name):
+        add, value = getattr(builder, name), given[name]
+        if value is None or value is False:
+            continue
+        builder = add() if value is True else add(value)
+    return builder

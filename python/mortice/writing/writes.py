@@ -1,0 +1,253 @@
+"""Writes of Arrow data to a table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+
+from mortice import _mortice
+from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.expressions.filters import Filters, SchemaOf, Term, normal_form
+from mortice.values.caller import caller_level
+from mortice.values.commit import Commit
+from mortice.values.observe import observed
+from mortice.values.visible_text import visible_text
+from mortice.writing.validators import CommitCheck
+
+__all__ = [
+    "GENERATED_KEY",
+    "SCHEMA_CHANGES",
+    "SchemaChanges",
+    "checked_batches",
+    "checked_options",
+    "checked_table",
+    "delete_partitions",
+    "delete_where",
+    "terms_to_delete",
+    "warn_of",
+    "with_nulls",
+    "with_schema",
+    "write",
+]
+
+SchemaChanges = Literal["exact", "add", "evolve"]
+"""Which changes of the table's columns a write may make: none, new columns, or new columns and wider types."""
+SCHEMA_CHANGES = "mortice.write.schema"
+"""The option that has the same values."""
+
+GENERATED_KEY = ("_hoodie_record_key", "_hoodie_partition_path")
+"""The columns that name a row of a table without key fields."""
+
+
+def write(  # noqa: PLR0917
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    operation: str,
+    data: Any,
+    check: CommitCheck | None = None,
+) -> Commit:
+    """Writes Arrow data to the table at `uri`, or deletes its keys.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the write, by Hudi's names.
+        operation: `upsert`, `insert`, `bulk_insert`, `insert_overwrite`, `insert_overwrite_table` or `delete`.
+        data: Arrow data: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
+        check: Checks the table before the write is completed.
+
+    Raises:
+        MorticeError: The subclass that says what is wrong; the table is unchanged then, unless the message says
+            otherwise.
+    """
+    failures: list[InvalidArgumentError] = []
+    rows = checked_batches(data, failures)
+    with observed(operation, uri) as observation:
+        try:
+            commit = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
+        except MorticeError:
+            if failures:
+                # The C stream interface passes on the traceback of an error as its text.
+                raise failures[0] from failures[0].__cause__
+            raise
+        return observation.done(commit)
+
+
+def checked_batches(data: Any, failures: list[InvalidArgumentError] | None = None) -> Any:
+    """Returns the rows; of a reader, those of one that refuses a batch of other columns than its schema has.
+
+    A reader that is made of a generator yields what that yields, and the C stream interface has no type for each batch:
+    numbers of another type would be read as other numbers.
+
+    Args:
+        data: Arrow data.
+        failures: Gets the error that ends the rows of a reader.
+    """
+    if not isinstance(data, pa.RecordBatchReader):
+        return data
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from _of_one_schema(data)
+        except (pa.ArrowException, OSError) as error:
+            failure = InvalidArgumentError(f"the rows cannot be read: {error}")
+            failure.__cause__ = error
+            if failures is not None:
+                failures.append(failure)
+            raise failure from error
+        except InvalidArgumentError as error:
+            if failures is not None:
+                failures.append(error)
+            raise
+
+    return pa.RecordBatchReader.from_batches(data.schema, batches())
+
+
+def _of_one_schema(data: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    for number, batch in enumerate(data):
+        if batch.schema != data.schema:
+            raise InvalidArgumentError(
+                f"batch {number} of the rows has other columns than their schema: {_described(batch.schema)}, and not "
+                f"{_described(data.schema)}"
+            )
+        yield batch
+
+
+def checked_table(data: Any) -> pa.Table:
+    """Returns rows as a table. Raises `InvalidArgumentError` for batches that are not of the rows' schema."""
+    try:
+        return pa.table(checked_batches(data))
+    except pa.ArrowException as error:
+        raise InvalidArgumentError(f"the Arrow data cannot be read: {error}") from error
+
+
+def _described(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema) or "no columns"
+
+
+def delete_partitions(
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    partitions: Sequence[str],
+    check: CommitCheck | None = None,
+) -> Commit:
+    """Deletes partitions of the table at `uri`.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the write, by Hudi's names.
+        partitions: Partition paths; `*` stands for any text.
+        check: As for `write`.
+
+    Raises as `write`.
+    """
+    if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
+        raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
+    with observed("delete_partitions", uri) as observation:
+        commit = _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check)
+        return observation.done(commit)
+
+
+def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> list[list[Term]]:
+    """Returns the filters of a delete. Raises `InvalidArgumentError` if they select all rows."""
+    normal = normal_form(filters, schema)
+    if not normal:
+        raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
+    return normal
+
+
+def delete_where(  # noqa: PLR0917
+    uri: str,
+    storage_options: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    filters: Filters,
+    check: CommitCheck | None = None,
+    schema: SchemaOf | None = None,
+) -> Commit:
+    """Deletes the rows of the table at `uri` that filters select.
+
+    Args:
+        uri: The table's base path.
+        storage_options: Options of the storage, checked.
+        options: Options of the write, by Hudi's names.
+        filters: The filters, as those of a query.
+        check: As for `write`.
+        schema: Returns the table's columns.
+
+    Raises as `write`.
+    """
+    normal = terms_to_delete(filters, schema)
+    with observed("delete_where", uri) as observation:
+        commit = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
+        return observation.done(commit)
+
+
+def with_nulls(
+    rows: Any, kept: Collection[str], options: Mapping[str, Any] | None
+) -> tuple[pa.RecordBatchReader, dict[str, str]]:
+    """Returns rows with some of their columns only, and options by which the others are written as null.
+
+    Args:
+        rows: Arrow data.
+        kept: The columns to keep; of nested ones the top-level column.
+        options: Options of the write.
+    """
+    reader = (
+        pa.RecordBatchReader.from_stream(rows) if hasattr(rows, "__arrow_c_stream__") else pa.table(rows).to_reader()
+    )
+    columns = {name.split(".")[0].split(":")[0] for name in kept}
+    if set(GENERATED_KEY) <= columns and not set(GENERATED_KEY) <= set(reader.schema.names):
+        raise InvalidArgumentError(
+            f"the table has no key fields: rows need the columns {' and '.join(GENERATED_KEY)}, as a query of the "
+            "table returns them"
+        )
+    names = [name for name in reader.schema.names if name in columns]
+    schema = pa.schema([reader.schema.field(name) for name in names])
+    narrow = pa.RecordBatchReader.from_batches(schema, (batch.select(names) for batch in checked_batches(reader)))
+    return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
+
+
+def with_schema(options: Mapping[str, Any] | None, schema: SchemaChanges | None) -> dict[str, str]:
+    """Returns the options of a write, checked, with the changes of columns that an argument allows.
+
+    Args:
+        options: Options of the write, by Hudi's names.
+        schema: The argument; None leaves the decision to the options.
+
+    Raises:
+        InvalidArgumentError: The argument has another value, or the option has and both are given.
+    """
+    checked = checked_options(options)
+    if schema is None:
+        return checked
+    if schema not in get_args(SchemaChanges):
+        raise InvalidArgumentError(f"schema must be 'exact', 'add' or 'evolve', got {schema!r}")
+    if checked.setdefault(SCHEMA_CHANGES, schema) != schema:
+        raise InvalidArgumentError(
+            f"schema={schema!r} contradicts the option {SCHEMA_CHANGES}={checked[SCHEMA_CHANGES]}; leave one out"
+        )
+    return checked
+
+
+def warn_of(sentences: Sequence[str]) -> None:
+    """Warns of options that have no effect, in the sentences of the native module, at the line that called mortice."""
+    for sentence in sentences:
+        warnings.warn(visible_text(sentence), UserWarning, stacklevel=caller_level())
+
+
+def checked_options(given: Mapping[str, Any] | None) -> dict[str, str]:
+    """Options as strings: booleans in lower case, numbers as digits. Raises `InvalidArgumentError` for other values."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(given).__name__}")
+    checked = {}
+    for name, value in (given or {}).items():
+        if not isinstance(name, str) or not isinstance(value, (str, bool, int, float)):
+            raise InvalidArgumentError(f"options must map names to strings, got {name!r}: {value!r}")
+        checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return checked
