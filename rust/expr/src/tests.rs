@@ -221,3 +221,20 @@ fn a_struct_is_assigned_by_the_names_of_its_fields() {
     let required = Field::new("new", DataType::Int64, false);
     assert!(assigned(vec![field("w", DataType::Utf8), k, required]).is_err());
 }
+
+#[test]
+fn a_long_list_is_what_its_comparisons_are() {
+    let long = |items: &str| computed(&format!("{items}, 11, 12, 13, 14, 15, 16, 17, 18, 19)")).unwrap();
+    assert_eq!(long("i IN (1"), ["true", "null", "false"]);
+    assert_eq!(long("l IN (2"), ["true", "null", "false"]);
+    assert_eq!(long("d IN (1.25"), ["true", "null", "false"]);
+    assert_eq!(long("x IN (0.0"), ["true", "null", "false"]);
+    assert_eq!(long("f IN (0.1"), ["true", "null", "false"]);
+    assert_eq!(long("i IN (1, NULL"), ["true", "null", "null"]);
+    assert_eq!(long("i IN (l - 1"), ["true", "null", "false"]);
+    assert_eq!(long("i NOT IN (1"), ["false", "null", "true"]);
+    let names: Vec<String> = (0..20).map(|number| format!("'n{number}'")).collect();
+    assert_eq!(computed(&format!("s IN ({}, 'Ab')", names.join(", "))).unwrap(), ["true", "null", "false"]);
+    let days = (10..20).map(|day| format!("'2024-01-{day}'")).collect::<Vec<_>>().join(", ");
+    assert_eq!(computed(&format!("day IN ({days}, '1969-12-31')")).unwrap(), ["true", "null", "false"]);
+}

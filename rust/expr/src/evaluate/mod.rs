@@ -5,6 +5,7 @@ mod cast;
 mod choices;
 mod compare;
 mod from_text;
+mod membership;
 mod nodes;
 mod rounding;
 mod strings;

@@ -17,6 +17,7 @@ use super::arithmetic::{absolute, arithmetic, negated};
 use super::cast::{cast, exact_array};
 use super::choices::{coalesce, extreme, nullif};
 use super::compare::{compared, decided, filled, inverted, joined, nulls, unified};
+use super::membership::among;
 use super::rounding::{round, whole};
 use super::strings;
 use super::times;
@@ -41,7 +42,10 @@ pub(crate) fn evaluate(node: &Node, batches: &Batches) -> Result<Value> {
         Node::Number(_) => Err(Error::internal("a filter is not evaluated")),
         Node::Column(column) => Ok(Value::rows(stored(column, batches)?)),
         Node::Cast(value, kind) => cast(&evaluate(value, batches)?, kind),
-        Node::InList(value, items, _) => in_list(value, items, batches),
+        Node::InList(value, items, _) => {
+            let items: Result<Vec<_>> = items.iter().map(|item| evaluate(item, batches)).collect();
+            among(&evaluate(value, batches)?, &items?)
+        }
         Node::Case(case) => choose(case, batches),
         Node::Call(call) if matches!(call.name, "and" | "or") => conditions(call, batches),
         Node::Call(Call { name: "between", arguments, .. }) => match arguments.as_slice() {
@@ -177,15 +181,6 @@ fn spread(values: &BooleanArray, mask: &BooleanArray, otherwise: bool) -> Result
         valid.append(value.is_some());
     }
     Ok(BooleanArray::new(bits.finish(), Some(NullBuffer::new(valid.finish()))))
-}
-
-fn in_list(value: &Node, items: &[Node], batches: &Batches) -> Result<Value> {
-    let value = evaluate(value, batches)?;
-    let mut found = Value::constant(literals::boolean(false));
-    for item in items {
-        found = joined("or", &found, &compared("=", &value, &evaluate(item, batches)?)?)?;
-    }
-    Ok(found)
 }
 
 /// Each value is computed for the rows that get it only: it may not be defined for others.
