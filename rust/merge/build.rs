@@ -26,9 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             writeln!(reads, "    |options| options.{accessor}({constant}).map(drop),")?;
         }
     }
-    writeln!(constants, "pub(super) const READS: &[fn(&WriteOptions) -> Result<()>] = &[\n{reads}];")?;
     let folder = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     fs::write(Path::new(&folder).join("option_names.rs"), constants)?;
+    fs::write(Path::new(&folder).join("option_reads.rs"), format!("&[\n{reads}]"))?;
     Ok(())
 }
 

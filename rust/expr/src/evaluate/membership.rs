@@ -19,7 +19,8 @@ use crate::literals;
 /// Items from which on a set is quicker than comparisons.
 const SET_FROM: usize = 8;
 
-/// Returns whether values are among items; null for a value that is null, or is none of them while one is null.
+/// Returns whether values are among items; null for a value that is null, and for one that is not found while an item
+/// is null.
 pub(crate) fn among(value: &Value, items: &[Value]) -> Result<Value> {
     if let Some(found) = among_constants(value, items)? {
         return Ok(found);

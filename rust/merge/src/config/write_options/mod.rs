@@ -9,6 +9,7 @@
 //! | `values` | whether an option can have a value |
 //! | `own_options` | options that Hudi does not have |
 //! | `option_names` | the names of options, each with its kind |
+//! | `kinds` | whether each option has a value of its kind |
 //! | `option_value` | the value of one option |
 //! | `options` | the options of one write, each with a value of its kind |
 //! | `parse` | options, checked against a table |
@@ -17,6 +18,7 @@ pub mod option_names;
 
 mod agreement;
 mod decisions;
+mod kinds;
 mod option_value;
 mod options;
 mod own_options;

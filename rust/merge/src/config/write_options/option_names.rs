@@ -4,10 +4,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use mortice_base::Result;
-
-use super::options::WriteOptions;
-
 include!(concat!(env!("OUT_DIR"), "/option_names.rs"));
 
 /// `mortice.on_damage`: what reads do about damaged files.

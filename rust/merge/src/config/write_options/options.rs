@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::decisions::decision_for;
-use super::option_names::{self, Boolean, Integer, IsText, Number, OptionalBoolean, Word, WriteOption};
+use super::option_names::{Boolean, Integer, IsText, Number, OptionalBoolean, Word, WriteOption};
 use super::option_value::OptionValue;
 use super::own_options::OWN_OPTIONS;
 use super::values::{default_of, resolve_value};
@@ -139,14 +139,6 @@ impl WriteOptions {
         }
     }
 
-    /// Reads each option of the table of values as its kind: for tests.
-    ///
-    /// # Errors
-    /// An internal error if one has a value of another kind.
-    pub fn check_kinds(&self) -> Result<()> {
-        option_names::READS.iter().try_for_each(|read| read(self))
-    }
-
     /// The text of an option, or none if it is not given or empty.
     #[must_use]
     pub fn text<K: IsText>(&self, option: WriteOption<K>) -> Option<&str> {
@@ -211,6 +203,7 @@ impl From<WriteOptions> for BTreeMap<String, OptionValue> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::option_names;
     use super::*;
 
     const MAX_FILE: &str = option_names::PARQUET_MAX_FILE_SIZE.name();
@@ -218,7 +211,6 @@ mod tests {
     #[test]
     fn options_that_are_not_given_have_the_defaults_of_the_table_of_values() {
         let none = WriteOptions::default();
-        none.check_kinds().unwrap();
         assert_eq!(none.integer::<u64>(option_names::PARQUET_MAX_FILE_SIZE).unwrap(), 120 << 20);
         assert!((none.number(option_names::INDEX_BLOOM_FPP).unwrap() - 1e-9).abs() < 1e-12);
         assert!(none.boolean(option_names::CLEAN_AUTOMATIC).unwrap());
