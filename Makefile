@@ -108,7 +108,7 @@ test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few row
 	$(CARGO) test --quiet --workspace
 
 test-python: develop ## Python tests without Spark, and the examples in docstrings, in TEST_PROCESSES processes (2)
-	$(PYTEST) $(IN_PARALLEL) --ignore tests/spark
+	$(PYTEST) $(IN_PARALLEL) tests/python benches/tests python/mortice tools
 
 test-spark: develop ## the tests on Spark 4, in TEST_PROCESSES processes
 	$(PYTEST) $(IN_PARALLEL) tests/spark

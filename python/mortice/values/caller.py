@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = ["caller_level"]
 
-_PACKAGE = f"{Path(__file__).parent}{os.sep}"
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def caller_level() -> int:
