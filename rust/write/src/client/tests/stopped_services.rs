@@ -236,11 +236,12 @@ struct StoppedService<'a> {
     has_others: bool,
 }
 
-/// The changes that a service is stopped at: one in five, from a random one on, or all with `MORTICE_EVERY_STOP=1` (`make soak`).
+/// The changes that a service is stopped at: one in five, from one on that `MORTICE_TEST_SEED` selects, or all with
+/// `MORTICE_EVERY_STOP=1` (`make soak`).
 fn stops() -> std::iter::StepBy<std::ops::RangeFrom<usize>> {
     let is_every = std::env::var("MORTICE_EVERY_STOP").is_ok_and(|every| every == "1");
-    let [first, ..] = uuid::Uuid::new_v4().into_bytes();
-    if is_every { (0..).step_by(1) } else { (usize::from(first) % 5..).step_by(5) }
+    let seed = std::env::var("MORTICE_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1_usize);
+    if is_every { (0..).step_by(1) } else { (seed % 5..).step_by(5) }
 }
 
 /// Stops a service at its changes, each time at another one. Returns the number of changes.
