@@ -11,6 +11,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::Schema;
 
+use super::stops;
 use crate::client::write;
 use crate::commit::{NewTable, create_table};
 use crate::maintenance::{
@@ -236,17 +237,9 @@ struct StoppedService<'a> {
     has_others: bool,
 }
 
-/// The changes that a service is stopped at: one in five, from one on that `MORTICE_TEST_SEED` selects, or all with
-/// `MORTICE_EVERY_STOP=1` (`make soak`).
-fn stops() -> std::iter::StepBy<std::ops::RangeFrom<usize>> {
-    let is_every = std::env::var("MORTICE_EVERY_STOP").is_ok_and(|every| every == "1");
-    let seed = std::env::var("MORTICE_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1_usize);
-    if is_every { (0..).step_by(1) } else { (seed % 5..).step_by(5) }
-}
-
 /// Stops a service at its changes, each time at another one. Returns the number of changes.
 fn stop_everywhere(origin: &Table, service: &StoppedService<'_>, is_lost: bool) -> usize {
-    for stopped in stops() {
+    for stopped in stops(5) {
         let context = format!("{}, version {}, stopped at {stopped}, lost {is_lost}", service.name, origin.version);
         let table = origin.copy();
         let (failing, store) = table.failing(stopped, is_lost);

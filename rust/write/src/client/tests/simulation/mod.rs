@@ -405,7 +405,7 @@ fn check_answer(answer: &Answer, (writes, committed): (&[PlannedWrite], &[(usize
     assert!(is_prefix && prefix >= before, "{context}: not the first of {committed:?}: {rows:?}");
 }
 
-fn number(name: &str) -> Option<u64> {
+pub(super) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|value| value.parse().unwrap())
 }
 

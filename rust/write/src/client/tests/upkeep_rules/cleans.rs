@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::by_hand::{ALL, ByHand, Written, time};
-use super::roll_backs::stops;
+use crate::client::tests::stops;
 use crate::commit::{CleanedFiles, CleanedPartition, Clock, update_properties};
 use mortice_base::error::ErrorKind;
 use mortice_storage::LocalStorage;
@@ -86,7 +86,7 @@ fn a_clean_that_was_stopped_anywhere_is_repeated() {
             complete(&by_hand);
             by_hand.listed()
         };
-        for stopped in stops() {
+        for stopped in stops(12) {
             let context = format!("version {version}, stopped at {stopped}, lost: {is_lost}");
             let by_hand = origin.copy();
             let store = Arc::new(FailingStore::new(LocalStorage::new(&by_hand.table.uri(), true), stopped, is_lost));

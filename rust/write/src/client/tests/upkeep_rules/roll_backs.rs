@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::by_hand::{ALL, ByHand, Written, group, time, write_options};
+use crate::client::tests::stops;
 use crate::commit::{HeartbeatOptions, RolledBackFiles, RolledBackPartition};
 use mortice_base::error::ErrorKind;
 use mortice_base::names::RequestedTime;
@@ -24,13 +25,6 @@ fn begun(version: u8, given: &[(&'static str, &'static str)]) -> (ByHand, Writte
     (by_hand, Written { statuses, ..Written::default() })
 }
 
-/// The changes to stop at: one in twelve, from one on that `MORTICE_TEST_SEED` selects, or all with `MORTICE_EVERY_STOP=1`.
-pub(super) fn stops() -> std::iter::StepBy<std::ops::RangeFrom<usize>> {
-    let is_every = std::env::var("MORTICE_EVERY_STOP").is_ok_and(|every| every == "1");
-    let seed = std::env::var("MORTICE_TEST_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1_usize);
-    if is_every { (0..).step_by(1) } else { (seed % 12..).step_by(12) }
-}
-
 fn failing(by_hand: &ByHand, limit: usize, is_lost: bool) -> Arc<FailingStore> {
     Arc::new(FailingStore::new(LocalStorage::new(&by_hand.table.uri(), true), limit, is_lost))
 }
@@ -45,7 +39,7 @@ fn a_write_that_was_stopped_anywhere_leaves_no_records() {
     for (version, is_lost) in [(6, false), (9, false), (9, true)] {
         let (origin, written) = begun(version, &ALL[..2]);
         let (before, files) = (origin.records(), origin.files_below(".hoodie/metadata/files"));
-        for stopped in stops() {
+        for stopped in stops(12) {
             let context = format!("version {version}, stopped at {stopped}, lost: {is_lost}");
             let by_hand = origin.copy();
             let store = failing(&by_hand, stopped, is_lost);
@@ -73,7 +67,7 @@ fn a_rollback_that_was_stopped_anywhere_is_repeated() {
         let (origin, written) = begun(version, &ALL[..2]);
         let before = origin.records();
         origin.write(&origin.upkeep(), &time(3), WriteOperation::Insert, &written).unwrap();
-        for stopped in stops() {
+        for stopped in stops(12) {
             let context = format!("version {version}, stopped at {stopped}, lost: {is_lost}");
             let by_hand = origin.copy();
             let store = failing(&by_hand, stopped, is_lost);
