@@ -54,6 +54,10 @@ pub(crate) fn boolean(value: bool) -> ArrayRef {
     Arc::new(BooleanArray::from(vec![value]))
 }
 
+pub(crate) fn float(value: f64) -> ArrayRef {
+    Arc::new(Float64Array::from(vec![value]))
+}
+
 pub(crate) fn string(value: &str) -> ArrayRef {
     Arc::new(StringArray::from(vec![value]))
 }
@@ -74,7 +78,7 @@ pub(crate) fn date(days: i32) -> ArrayRef {
 /// Returns a number: an integer, with a point a decimal, with an exponent a float. None if it has too many digits.
 pub(crate) fn number(text: &str) -> Option<ArrayRef> {
     if text.contains(['e', 'E']) {
-        return Some(Arc::new(Float64Array::from(vec![text.parse::<f64>().ok()?])));
+        return text.parse().ok().map(float);
     }
     if !text.contains('.')
         && let Ok(value) = text.parse::<i64>()

@@ -110,7 +110,7 @@ impl Parser<'_> {
         Some(found)
     }
 
-    fn expect(&mut self, words: &[&'static str]) -> Result<&'static str> {
+    fn required(&mut self, words: &[&'static str]) -> Result<&'static str> {
         if let Some(taken) = self.take(words) {
             return Ok(taken);
         }
@@ -159,7 +159,7 @@ impl Parser<'_> {
         } else if self.take(&["("]).is_some() {
             self.nest()?;
             let inner = self.expression(OR)?;
-            self.expect(&[")"])?;
+            self.required(&[")"])?;
             self.depth -= 1;
             if is_negative { self.call("negate", vec![inner], at)? } else { inner }
         } else if !signs.is_empty() && self.token().kind == TokenKind::Number {
@@ -196,7 +196,7 @@ impl Parser<'_> {
 
     fn operation(&mut self, first: Built, level: u8) -> Result<Built> {
         let at = self.at();
-        let symbol = self.expect(&["OR", "AND", "||", "+", "-", "*", "/", "%"])?;
+        let symbol = self.required(&["OR", "AND", "||", "+", "-", "*", "/", "%"])?;
         let name = match symbol {
             "OR" => "or",
             "AND" => "and",
@@ -225,7 +225,7 @@ impl Parser<'_> {
         }
         if self.take(&["IS"]).is_some() {
             let is_negated = self.take(&["NOT"]).is_some();
-            let name = match self.expect(&["NULL", "TRUE", "FALSE"])? {
+            let name = match self.required(&["NULL", "TRUE", "FALSE"])? {
                 "NULL" => "is null",
                 "TRUE" => "is true",
                 _ => "is false",
@@ -244,7 +244,7 @@ impl Parser<'_> {
             self.above(Node::InList(Box::new(node.node), items, at), below)?
         } else if self.take(&["BETWEEN"]).is_some() {
             let low = self.expression(SUM)?;
-            self.expect(&["AND"])?;
+            self.required(&["AND"])?;
             let high = self.expression(SUM)?;
             self.call("between", vec![node, low, high], at)?
         } else if self.take(&["LIKE"]).is_some() {
@@ -262,7 +262,7 @@ impl Parser<'_> {
         }
         self.nest()?;
         let mut items = vec![self.expression(OR)?];
-        while self.expect(&[",", ")"])? == "," {
+        while self.required(&[",", ")"])? == "," {
             items.push(self.expression(OR)?);
         }
         self.depth -= 1;
@@ -372,7 +372,7 @@ impl Parser<'_> {
         self.place += 1;
         if token.word == "VARCHAR" && self.take(&["("]).is_some() {
             self.whole()?;
-            self.expect(&[")"])?;
+            self.required(&[")"])?;
         }
         Ok(kind)
     }
@@ -383,9 +383,9 @@ impl Parser<'_> {
         let (mut digits, mut scale) = (10, 0);
         if self.take(&["("]).is_some() {
             digits = self.whole()?;
-            if self.expect(&[",", ")"])? == "," {
+            if self.required(&[",", ")"])? == "," {
                 scale = self.whole()?;
-                self.expect(&[")"])?;
+                self.required(&[")"])?;
             }
         }
         match (u8::try_from(digits), i8::try_from(scale)) {
@@ -411,13 +411,13 @@ impl Parser<'_> {
 
     fn cast(&mut self) -> Result<Built> {
         self.place += 1;
-        self.expect(&["("])?;
+        self.required(&["("])?;
         self.nest()?;
         let value = self.expression(OR)?;
         self.depth -= 1;
-        self.expect(&["AS"])?;
+        self.required(&["AS"])?;
         let kind = self.data_type()?;
-        self.expect(&[")"])?;
+        self.required(&[")"])?;
         self.above(Node::Cast(Box::new(value.node), kind), value.levels)
     }
 
@@ -429,19 +429,19 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         while self.take(&["WHEN"]).is_some() {
             let condition = self.expression(OR)?;
-            self.expect(&["THEN"])?;
+            self.required(&["THEN"])?;
             let value = self.expression(OR)?;
             below = below.max(condition.levels).max(value.levels);
             branches.push((condition.node, value.node));
         }
         if branches.is_empty() {
-            self.expect(&["WHEN"])?;
+            self.required(&["WHEN"])?;
         }
         let otherwise = match self.take(&["ELSE"]) {
             Some(_) => self.expression(OR)?,
             None => literal(literals::null()),
         };
-        self.expect(&["END"])?;
+        self.required(&["END"])?;
         self.depth -= 1;
         let below = below.max(otherwise.levels);
         let operand = operand.map(|operand| operand.node);

@@ -254,7 +254,7 @@ pub(crate) fn as_key(value: &Value, kind: &DataType) -> Result<ArrayRef> {
     if !crate::kinds::is_float(array.data_type()) {
         return Ok(array);
     }
-    let zero = exact_array(&literals::number("0").unwrap_or_else(literals::null), array.data_type())?;
+    let zero = exact_array(&literals::float(0.0), array.data_type())?;
     let zero = arrow_array::Scalar::new(zero);
     // There are two zeros.
     arrow_arith::numeric::add(&array, &zero).map_err(|error| failed(&error))

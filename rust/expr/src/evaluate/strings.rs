@@ -59,7 +59,7 @@ fn null_of(value: &Value, kind: &DataType) -> Value {
 
 /// Computes a string of each string.
 pub(crate) fn mapped(name: &str, value: &Value) -> Result<Value> {
-    let texts = strings(name, value)?;
+    let strings = strings(name, value)?;
     let compute: fn(&str) -> String = match name {
         "lower" => |text| text.to_lowercase(),
         "upper" => |text| text.to_uppercase(),
@@ -67,30 +67,30 @@ pub(crate) fn mapped(name: &str, value: &Value) -> Result<Value> {
         "rtrim" => |text| text.trim_end_matches(' ').to_owned(),
         _ => |text| text.trim_matches(' ').to_owned(),
     };
-    let found: StringArray = texts.iter().map(|text| text.map(compute)).collect();
+    let found: StringArray = strings.iter().map(|text| text.map(compute)).collect();
     Ok(value.with(Arc::new(found)))
 }
 
 /// Returns the number of characters.
 pub(crate) fn length(value: &Value) -> Result<Value> {
-    let texts = strings("length", value)?;
+    let strings = strings("length", value)?;
     let count = |text: &str| i32::try_from(text.chars().count()).unwrap_or(i32::MAX);
-    let found: Int32Array = texts.iter().map(|text| text.map(count)).collect();
+    let found: Int32Array = strings.iter().map(|text| text.map(count)).collect();
     Ok(value.with(Arc::new(found)))
 }
 
 /// Returns where strings match a pattern, or contain, begin or end with a part.
 pub(crate) fn searched(name: &str, value: &Value, part: &Value) -> Result<Value> {
     let shown = if name == "like" { "LIKE" } else { name };
-    let texts = strings(shown, value)?;
+    let strings = strings(shown, value)?;
     let Some(part) = constant_text(shown, part)? else { return Ok(null_of(value, &DataType::Boolean)) };
     let found: BooleanArray = match name {
-        "contains" => texts.iter().map(|text| text.map(|text| text.contains(&part))).collect(),
-        "startswith" => texts.iter().map(|text| text.map(|text| text.starts_with(&part))).collect(),
-        "endswith" => texts.iter().map(|text| text.map(|text| text.ends_with(&part))).collect(),
+        "contains" => strings.iter().map(|text| text.map(|text| text.contains(&part))).collect(),
+        "startswith" => strings.iter().map(|text| text.map(|text| text.starts_with(&part))).collect(),
+        "endswith" => strings.iter().map(|text| text.map(|text| text.ends_with(&part))).collect(),
         _ => {
             let pattern = Scalar::new(StringArray::from(vec![part]));
-            arrow_string::like::like(&texts, &pattern).map_err(|error| failed(&error))?
+            arrow_string::like::like(&strings, &pattern).map_err(|error| failed(&error))?
         }
     };
     Ok(value.with(Arc::new(found)))
@@ -99,12 +99,12 @@ pub(crate) fn searched(name: &str, value: &Value, part: &Value) -> Result<Value>
 /// As in SQL: positions are counted from 1, from the end if they are negative.
 pub(crate) fn substring(arguments: &[Value]) -> Result<Value> {
     let [value, start, rest @ ..] = arguments else { return Err(Error::internal("substring has arguments")) };
-    let texts = strings("substring", value)?;
+    let strings = strings("substring", value)?;
     let start = constant_integer("substring", start)?;
     let length = rest.first().map(|length| constant_integer("substring", length)).transpose()?;
     let (Some(start), false) = (start, length == Some(None)) else { return Ok(null_of(value, &DataType::Utf8)) };
     let length = length.flatten();
-    let found: StringArray = texts.iter().map(|text| text.map(|text| part(text, start, length))).collect();
+    let found: StringArray = strings.iter().map(|text| text.map(|text| part(text, start, length))).collect();
     Ok(value.with(Arc::new(found)))
 }
 
@@ -125,20 +125,20 @@ fn part(text: &str, start: i64, length: Option<i64>) -> String {
 pub(crate) fn replace(value: &Value, old: &Value, new: &Value) -> Result<Value> {
     let (old, new) = (constant_text("replace", old)?, constant_text("replace", new)?);
     let (Some(old), Some(new)) = (old, new) else { return Ok(null_of(value, &DataType::Utf8)) };
-    let texts = strings("replace", value)?;
+    let strings = strings("replace", value)?;
     if old.is_empty() {
-        return Ok(value.with(Arc::new(texts)));
+        return Ok(value.with(Arc::new(strings)));
     }
-    let found: StringArray = texts.iter().map(|text| text.map(|text| text.replace(&old, &new))).collect();
+    let found: StringArray = strings.iter().map(|text| text.map(|text| text.replace(&old, &new))).collect();
     Ok(value.with(Arc::new(found)))
 }
 
 /// Joins strings; null if one is.
 pub(crate) fn concat(values: &[Value]) -> Result<Value> {
-    let texts: Result<Vec<_>> =
+    let strings: Result<Vec<_>> =
         values.iter().map(|value| Ok(value.with(Arc::new(strings("concat", value)?)))).collect();
-    let (arrays, is_constant) = aligned(&texts?)?;
-    let texts = arrays.iter().map(|array| downcast::<StringArray>(array)).collect::<Result<Vec<_>>>()?;
-    let joined = arrow_string::concat_elements::concat_elements_utf8_many(&texts).map_err(|error| failed(&error))?;
+    let (arrays, is_constant) = aligned(&strings?)?;
+    let strings = arrays.iter().map(|array| downcast::<StringArray>(array)).collect::<Result<Vec<_>>>()?;
+    let joined = arrow_string::concat_elements::concat_elements_utf8_many(&strings).map_err(|error| failed(&error))?;
     Ok(Value { array: Arc::new(joined), is_constant })
 }
