@@ -4,9 +4,10 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, final
+from typing import Any, Literal, final, type_check_only
 
 import pyarrow as pa
+from typing_extensions import Self
 
 from mortice.errors import InvalidArgumentError
 from mortice.values.task_runner import TaskRunner
@@ -179,8 +180,16 @@ def parse_filter(text: str) -> tuple[Any, ...]:
 def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
     """Returns the error for a filter, which shows the place, counted from 0."""
 
+@type_check_only
+class _Result:
+    """What results have in common."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields by name; results within them are dicts, too."""
+    def __replace__(self, **changes: Any) -> Self: ...
+
 @final
-class FileGroupStats:
+class FileGroupStats(_Result):
     """What a write did to a file group: one file of it."""
 
     __match_args__ = ("partition", "file_id", "path", "file_bytes", "rows_written", "inserts", "updates", "deletes")
@@ -219,12 +228,9 @@ class FileGroupStats:
     @property
     def deletes(self) -> int:
         """The number of deleted keys."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> FileGroupStats: ...
 
 @final
-class RowError:
+class RowError(_Result):
     """A row that was not written, with `hoodie.write.ignore.failed`."""
 
     __match_args__ = ("record_key", "message")
@@ -239,12 +245,9 @@ class RowError:
     @property
     def message(self) -> str:
         """Why it was not written; it names the row, counted from 0, and the column."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> RowError: ...
 
 @final
-class SchemaChange:
+class SchemaChange(_Result):
     """A column, or a field within one, that a write has added or given another type."""
 
     __match_args__ = ("column", "before", "after")
@@ -263,12 +266,9 @@ class SchemaChange:
     @property
     def after(self) -> pa.DataType:
         """The type that it has."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> SchemaChange: ...
 
 @final
-class Commit:
+class Commit(_Result):
     """A completed write.
 
     commit = table.upsert(rows)
@@ -335,12 +335,9 @@ class Commit:
         """The size of the written files, in bytes."""
     def _repr_html_(self) -> str:
         """The commit as a table, for notebooks."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> Commit: ...
 
 @final
-class CompactResult:
+class CompactResult(_Result):
     """What compactions, or log compactions, did."""
 
     __match_args__ = ("scheduled", "commits")
@@ -358,12 +355,9 @@ class CompactResult:
     @property
     def commit(self) -> Commit | None:
         """The last one that was executed; None if nothing was."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> CompactResult: ...
 
 @final
-class PlannedSlice:
+class PlannedSlice(_Result):
     """A file slice that a compaction merges."""
 
     __match_args__ = ("partition", "file_id", "base_file", "base_bytes", "log_files", "log_bytes")
@@ -394,12 +388,9 @@ class PlannedSlice:
     @property
     def log_bytes(self) -> int:
         """The bytes of the log files."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> PlannedSlice: ...
 
 @final
-class PlannedCompaction:
+class PlannedCompaction(_Result):
     """A compaction that would be executed."""
 
     __match_args__ = ("instant", "slices")
@@ -414,12 +405,9 @@ class PlannedCompaction:
     @property
     def slices(self) -> list[PlannedSlice]:
         """What it merges, in the order of its plan."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> PlannedCompaction: ...
 
 @final
-class ClusterResult:
+class ClusterResult(_Result):
     """What clustering did."""
 
     __match_args__ = ("scheduled", "commits")
@@ -437,12 +425,9 @@ class ClusterResult:
     @property
     def commit(self) -> Commit | None:
         """The last commit; None if nothing was executed."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> ClusterResult: ...
 
 @final
-class ClusteringGroup:
+class ClusteringGroup(_Result):
     """File groups of a partition that are rewritten together."""
 
     __match_args__ = ("instant", "partition", "file_ids", "files", "file_bytes", "outputs")
@@ -473,12 +458,9 @@ class ClusteringGroup:
     @property
     def outputs(self) -> int:
         """The number of new files that is expected."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> ClusteringGroup: ...
 
 @final
-class CleanedFile:
+class CleanedFile(_Result):
     """A file that a clean deleted, or would delete."""
 
     __match_args__ = ("path", "bytes")
@@ -493,12 +475,9 @@ class CleanedFile:
     @property
     def bytes(self) -> int:
         """The size of the file."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> CleanedFile: ...
 
 @final
-class Clean:
+class Clean(_Result):
     """A clean that was completed, or that would be run."""
 
     __match_args__ = ("instant", "files", "partitions", "earliest")
@@ -521,12 +500,9 @@ class Clean:
     @property
     def earliest(self) -> str | None:
         """The earliest write that queries can still go back to; None by file versions."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> Clean: ...
 
 @final
-class CleanResult:
+class CleanResult(_Result):
     """What cleaning did, or would do."""
 
     __match_args__ = ("cleans", "reason")
@@ -541,12 +517,9 @@ class CleanResult:
     @property
     def reason(self) -> str | None:
         """Why nothing is deleted; None if something is."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> CleanResult: ...
 
 @final
-class ArchivedInstant:
+class ArchivedInstant(_Result):
     """An instant that was archived, or would be."""
 
     __match_args__ = ("instant", "completion_time", "action", "files")
@@ -569,12 +542,9 @@ class ArchivedInstant:
     @property
     def files(self) -> list[tuple[str, int]]:
         """Its files on the active timeline, which are deleted: paths relative to the table, and bytes."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> ArchivedInstant: ...
 
 @final
-class ArchiveResult:
+class ArchiveResult(_Result):
     """What archival did, or would do."""
 
     __match_args__ = ("instants",)
@@ -585,12 +555,9 @@ class ArchiveResult:
     @property
     def instants(self) -> list[ArchivedInstant]:
         """The archived instants, oldest first; none if there are not too many on the active timeline."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> ArchiveResult: ...
 
 @final
-class MetadataResult:
+class MetadataResult(_Result):
     """What was done with a metadata table, or would be."""
 
     __match_args__ = ("partitions", "added", "dropped", "files", "bytes", "deleted")
@@ -621,12 +588,9 @@ class MetadataResult:
     @property
     def deleted(self) -> list[tuple[str, int]]:
         """The files that were deleted, relative to the table, with their bytes."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> MetadataResult: ...
 
 @final
-class RollbackResult:
+class RollbackResult(_Result):
     """An instant that was rolled back, or would be."""
 
     __match_args__ = ("instant", "action", "state", "rollback_instant", "deleted", "undone_logs")
@@ -657,12 +621,9 @@ class RollbackResult:
     @property
     def undone_logs(self) -> list[tuple[str, int]]:
         """Log files that stay, and whose blocks a rollback block undoes: up to table version 7."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> RollbackResult: ...
 
 @final
-class SavepointResult:
+class SavepointResult(_Result):
     """A savepoint that was made or deleted, or would be."""
 
     __match_args__ = ("instant", "completion_time", "files")
@@ -681,12 +642,9 @@ class SavepointResult:
     @property
     def files(self) -> dict[str, dict[str, int]]:
         """The names of the files that it keeps, by partition, with their bytes."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> SavepointResult: ...
 
 @final
-class RestoreResult:
+class RestoreResult(_Result):
     """A table that was restored, or would be."""
 
     __match_args__ = ("instant", "restore_instant", "undone")
@@ -705,12 +663,9 @@ class RestoreResult:
     @property
     def undone(self) -> list[RollbackResult]:
         """The writes that were undone, or would be, newest first. Their `rollback_instant` is None."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> RestoreResult: ...
 
 @final
-class Finding:
+class Finding(_Result):
     """One thing that is wrong with a table."""
 
     __match_args__ = ("kind", "path", "message", "bytes")
@@ -736,12 +691,9 @@ class Finding:
     @property
     def remedy(self) -> str:
         """What to do, in a few words; docs/writing.md has the rest."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> Finding: ...
 
 @final
-class VerifyResult:
+class VerifyResult(_Result):
     """What a verification found."""
 
     __match_args__ = ("findings", "pending", "files", "bytes", "rows")
@@ -770,12 +722,9 @@ class VerifyResult:
         """The rows of the latest file slices; None if their contents were not decoded."""
     def _repr_html_(self) -> str:
         """The findings as a table, for notebooks."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> VerifyResult: ...
 
 @final
-class RepairResult:
+class RepairResult(_Result):
     """What was repaired, or would be, and what is wrong besides."""
 
     __match_args__ = ("repaired", "left", "merged")
@@ -795,9 +744,6 @@ class RepairResult:
     def merged(self) -> Commit | None:
         """The commit that made one file group of those of each bucket; None if there was nothing to merge, it was not
         asked for, or nothing was changed."""
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> RepairResult: ...
 
 @final
 class Table:
