@@ -13,10 +13,13 @@ from mortice._mortice import (
     ClusterResult,
     CompactResult,
     PlannedCompaction,
+    RestoreResult,
+    RollbackResult,
+    SavepointResult,
 )
 from mortice.errors import InvalidArgumentError
 from mortice.services import clean_reason, metadata_table, verification
-from mortice.services import restore as restores
+from mortice.services.instant_argument import WRITES, InstantOrCommit, requested_time
 from mortice.table.base import TableBase
 from mortice.values.observe import observed
 from mortice.values.options import checked_bool
@@ -188,9 +191,7 @@ class TableServices(TableBase):
         """Returns the instants that `archive` would move."""
         return _mortice.archive(self.uri, self._storage_options, checked_options(options), PLANS)
 
-    def rollback(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> restores.RollbackResult:
+    def rollback(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RollbackResult:
         """Undoes an instant: a pending one, or the latest completed write.
 
             table.plan_rollback(table.timeline[-1])
@@ -209,24 +210,21 @@ class TableServices(TableBase):
                 savepointed, or the files before it were cleaned. Nothing was changed.
             UnsupportedError: It is archived. Nothing was changed.
         """
-        done = restores.rollback(self.uri, self._storage_options, instant, options, dry_run=False)
-        self.refresh()
-        return done
+        return self._run("rollback", _mortice.rollback, requested_time(instant), checked_options(options), DOES)
 
-    def plan_rollback(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> restores.RollbackResult:
+    def plan_rollback(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RollbackResult:
         """Returns what `rollback` would do."""
-        return restores.rollback(self.uri, self._storage_options, instant, options, dry_run=True)
+        given = checked_options(options)
+        return _mortice.rollback(self.uri, self._storage_options, requested_time(instant), given, PLANS)
 
     def savepoint(
         self,
-        instant: restores.InstantOrCommit | None = None,
+        instant: InstantOrCommit | None = None,
         options: Mapping[str, Any] | None = None,
         *,
         comment: str = "",
         user: str = "",
-    ) -> restores.SavepointResult:
+    ) -> SavepointResult:
         """Makes a savepoint of a completed write: cleaning and archival keep its files, and `restore` returns to it.
 
         Args:
@@ -239,32 +237,30 @@ class TableServices(TableBase):
             InvalidArgumentError: There is no such completed write on the active timeline, or it has a savepoint.
             FileCleanedError: Its files may have been cleaned.
         """
-        write = self._write_or_latest(instant)
-        done = restores.create_savepoint(
-            self.uri, self._storage_options, write, options, comment=comment, user=user, dry_run=False
-        )
-        self.refresh()
-        return done
+        if not isinstance(user, str) or not isinstance(comment, str):
+            raise InvalidArgumentError(f"user and comment must be strings, got {(user, comment)!r}")
+        time, given = requested_time(self._write_or_latest(instant)), checked_options(options)
+        return self._run("savepoint", _mortice.create_savepoint, time, given, user=user, comment=comment, dry_run=DOES)
 
     def plan_savepoint(
-        self, instant: restores.InstantOrCommit | None = None, options: Mapping[str, Any] | None = None
-    ) -> restores.SavepointResult:
+        self, instant: InstantOrCommit | None = None, options: Mapping[str, Any] | None = None
+    ) -> SavepointResult:
         """Returns the files that `savepoint` would keep."""
-        write = self._write_or_latest(instant)
-        return restores.create_savepoint(self.uri, self._storage_options, write, options, dry_run=True)
+        time, given = requested_time(self._write_or_latest(instant)), checked_options(options)
+        return _mortice.create_savepoint(
+            self.uri, self._storage_options, time, given, user="", comment="", dry_run=PLANS
+        )
 
-    def _write_or_latest(self, instant: restores.InstantOrCommit | None) -> restores.InstantOrCommit:
+    def _write_or_latest(self, instant: InstantOrCommit | None) -> InstantOrCommit:
         """Returns the instant, or the latest completed write if it is None."""
         if instant is not None:
             return instant
-        writes = [one for one in self.timeline.active if one.is_completed and one.action in restores.WRITES]
+        writes = [one for one in self.timeline.active if one.is_completed and one.action in WRITES]
         if not writes:
             raise InvalidArgumentError("the table has no completed write yet, of which a savepoint could be made")
         return writes[-1]
 
-    def delete_savepoint(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> restores.SavepointResult:
+    def delete_savepoint(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> SavepointResult:
         """Deletes a savepoint. Its files stay until they are cleaned.
 
         Args:
@@ -273,19 +269,19 @@ class TableServices(TableBase):
 
         Raises `InvalidArgumentError` if there is no such savepoint.
         """
-        done = restores.delete_savepoint(self.uri, self._storage_options, instant, options, dry_run=False)
+        given = checked_options(options)
+        done = _mortice.delete_savepoint(self.uri, self._storage_options, requested_time(instant), given, DOES)
         self.refresh()
         return done
 
     def plan_delete_savepoint(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> restores.SavepointResult:
+        self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None
+    ) -> SavepointResult:
         """Returns the savepoint that `delete_savepoint` would delete."""
-        return restores.delete_savepoint(self.uri, self._storage_options, instant, options, dry_run=True)
+        given = checked_options(options)
+        return _mortice.delete_savepoint(self.uri, self._storage_options, requested_time(instant), given, PLANS)
 
-    def restore(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> restores.RestoreResult:
+    def restore(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RestoreResult:
         """Takes the table back to a savepoint: undoes all later writes, newest first.
 
         Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
@@ -303,15 +299,12 @@ class TableServices(TableBase):
             FileCleanedError: Files of the write were cleaned. Nothing was changed.
             UnsupportedError: A later write is archived. Nothing was changed.
         """
-        done = restores.restore(self.uri, self._storage_options, instant, options, dry_run=False)
-        self.refresh()
-        return done
+        return self._run("restore", _mortice.restore, requested_time(instant), checked_options(options), DOES)
 
-    def plan_restore(
-        self, instant: restores.InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> restores.RestoreResult:
+    def plan_restore(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RestoreResult:
         """Returns the writes that `restore` would undo."""
-        return restores.restore(self.uri, self._storage_options, instant, options, dry_run=True)
+        given = checked_options(options)
+        return _mortice.restore(self.uri, self._storage_options, requested_time(instant), given, PLANS)
 
     def build_metadata(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from mortice._mortice import RollbackResult, SavepointResult
 from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, service_options
-from mortice.services.restore import RollbackResult, SavepointResult
 
 __all__ = ["restore", "rollback", "savepoint"]
 
