@@ -21,7 +21,9 @@ from mortice._mortice import (
     CleanResult,
     ClusteringGroup,
     ClusterResult,
+    Commit,
     CompactResult,
+    FileGroupStats,
     Finding,
     MetadataResult,
     PlannedCompaction,
@@ -29,7 +31,9 @@ from mortice._mortice import (
     RepairResult,
     RestoreResult,
     RollbackResult,
+    RowError,
     SavepointResult,
+    SchemaChange,
     VerifyResult,
 )
 from mortice.catalog_sync import sync
@@ -68,7 +72,6 @@ from mortice.reading.scan import Scan
 from mortice.reading.split import Split
 from mortice.table import Table
 from mortice.values import other_names
-from mortice.values.commit import Commit, FileGroupStats, RowError, SchemaChange
 from mortice.values.damage import DamagedFileWarning
 from mortice.values.file_slice import DataFile, FileSlice
 from mortice.values.observe import CommitEvent, on_commit
@@ -167,9 +170,9 @@ def __getattr__(name: str) -> ModuleType:
     raise other_names.missing_attribute("module 'mortice'", name, others, __all__)
 
 
-# `mortice.scan(path)` is answered by what `__getattr__` says of it; `from mortice.scan import …` works as before.
-for _module in ("log_file", "scan", "table"):
-    globals().pop(_module, None)
+# `mortice.table(path)` is answered by what `__getattr__` says of it; `from mortice.table import …` works as before.
+globals().pop("table", None)
+other_names.answering(Commit)
 
 if _mortice.debug_build:
     warnings.warn(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.expressions.filters import Filters
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
@@ -24,7 +25,6 @@ from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.write import write_frame
-from mortice.values.commit import Commit
 from mortice.values.other_names import hinted
 from mortice.writing.merge_into import clauses_of
 

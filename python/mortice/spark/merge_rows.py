@@ -9,13 +9,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.statements.literals import literal
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted
-from mortice.values.commit import Commit
 from mortice.values.other_names import hinted
 from mortice.writing.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
 from mortice.writing.row_changes import Values

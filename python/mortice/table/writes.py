@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pyarrow as pa
 
 from mortice import _mortice, queries
+from mortice._mortice import Commit
 from mortice.catalogs.options import asked_for
 from mortice.catalogs.run import sync_after
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, Term, normal_form
 from mortice.reading.scan import Scan
 from mortice.table.base import TableBase
-from mortice.values.commit import Commit
 from mortice.values.observe import observed
 from mortice.values.other_names import with_hints
 from mortice.writing import writes

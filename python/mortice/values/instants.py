@@ -12,8 +12,8 @@ import operator
 from typing import SupportsIndex
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.values.commit import Commit
 from mortice.values.timeline import Instant
 
 InstantLike = str | int | dt.datetime | dt.date | Instant | Commit | None

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.values.commit import Commit
 from mortice.values.visible_text import visible_text
 
 __all__ = ["CommitCallback", "CommitEvent", "Operation", "observed", "on_commit", "set_log_level", "span"]

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit, SchemaChange
 from mortice.errors import InvalidArgumentError
-from mortice.values.commit import Commit, SchemaChange
 from mortice.values.type_names import arrow_type
 from mortice.writing.alter_columns import AlteredSchema
 from mortice.writing.validators import CommitCheck

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.values.commit import Commit
 from mortice.writing.row_changes import Values
 
 __all__ = ["ALL", "MERGE_ARGUMENTS", "Action", "MergeBuilder", "MergeClause", "clauses_of_arguments"]

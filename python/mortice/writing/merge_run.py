@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.expression import Columns, Expression, pushed_terms
 from mortice.expressions.filters import Term
 from mortice.reading.scan import Scan
-from mortice.values.commit import Commit
 from mortice.values.row_numbers import row_numbers
 from mortice.writing.merge_clauses import ALL, MergeClause
 from mortice.writing.merge_rows_by import SOURCE, TARGET, SourceRows, condition_of, taken

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.expression import Columns, Expression
-from mortice.values.commit import Commit
 from mortice.values.meta_columns import META_COLUMNS
 from mortice.writing.validators import CommitCheck
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.expression import Columns, Expression, pushed_terms
 from mortice.expressions.filters import Filters, Term, normal_form
 from mortice.reading.scan import Scan
-from mortice.values.commit import Commit
 from mortice.writing.row_changes import KEYS, ChangedRows, Values, assignments, own_columns
 from mortice.writing.validators import CommitCheck
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, SchemaOf, Term, normal_form
 from mortice.values.caller import caller_level
-from mortice.values.commit import Commit
 from mortice.values.observe import observed
 from mortice.values.visible_text import visible_text
 from mortice.writing.validators import CommitCheck

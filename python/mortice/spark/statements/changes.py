@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.merge_frame import persisted
@@ -22,7 +23,6 @@ from mortice.spark.statements.target_table import TargetTable
 from mortice.spark.statements.targets import SqlTable, named_table, qualifiers
 from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import write
-from mortice.values.commit import Commit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

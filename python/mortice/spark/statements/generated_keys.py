@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError, WriteConflictError
 from mortice.spark.merge_frame import DELETES, PARTITION_PATH, RECORD_KEY
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import write_frame
 from mortice.table import Table
-from mortice.values.commit import Commit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

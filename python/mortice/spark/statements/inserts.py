@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.statements.clauses import partition_clause
 from mortice.spark.statements.cursor import Cursor
@@ -16,7 +17,6 @@ from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import named_table
 from mortice.spark.writing.write import write
-from mortice.values.commit import Commit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

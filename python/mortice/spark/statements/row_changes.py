@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.merge_frame import (
@@ -41,7 +42,6 @@ from mortice.spark.statements.target_table import VALUE, TargetTable
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import write_frame
-from mortice.values.commit import Commit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

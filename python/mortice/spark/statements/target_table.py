@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mortice._mortice import Commit
 from mortice.catalogs.options import asked_for, without_sync
 from mortice.catalogs.run import sync_after
 from mortice.errors import InvalidArgumentError
@@ -15,7 +16,6 @@ from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.targets import SqlTable
 from mortice.table import Table
-from mortice.values.commit import Commit
 from mortice.values.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:

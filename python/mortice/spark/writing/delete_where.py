@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mortice._mortice import Commit
 from mortice.catalogs.options import asked_for, without_sync
 from mortice.expressions.filters import Filters
 from mortice.queries import Snapshot
@@ -15,7 +16,6 @@ from mortice.spark.schema import spark_schema
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.write import native_write, retried, run_write, sync_catalog
 from mortice.table import Table
-from mortice.values.commit import Commit
 from mortice.values.observe import observed
 from mortice.writing.writes import GENERATED_KEY, terms_to_delete
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.write_stages import run_tasks
-from mortice.values.commit import Commit
 from mortice.writing.writes import warn_of
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice import _mortice
+from mortice._mortice import Commit
 from mortice.catalogs.options import SyncOptions, asked_for, without_sync
 from mortice.catalogs.run import sync_after
 from mortice.errors import (
@@ -36,7 +37,6 @@ from mortice.spark.writing.partitioned_frame import partitioned_frame
 from mortice.spark.writing.timestamps import cast_timestamps
 from mortice.spark.writing.write_stages import Frames, SparkTasks
 from mortice.table import Table
-from mortice.values.commit import Commit
 from mortice.values.observe import observed
 from mortice.values.other_names import hinted
 from mortice.writing.partitioner import Partitioner
