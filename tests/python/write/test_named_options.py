@@ -1,6 +1,7 @@
 """Options of Hudi that a user sets for an effect: they have it, or a warning or an error names them."""
 
 import warnings
+from functools import partial
 
 import pytest
 
@@ -25,6 +26,7 @@ def other_value(listed):
 
 WARNED = [(name, other_value(listed)) for name, decision, listed, *_ in DECISIONS if decision == "warn"]
 REFUSED = [(name, other_value(listed)) for name, decision, listed, *_ in DECISIONS if decision == "only"]
+KEPT = [(name, one) for name, kind, listed, *_ in DECISIONS if kind == "only" for one in listed.split(",") if one]
 SYNCED = {"hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable"}
 """Followed by methods of `Table` and functions of `mortice.spark`, refused where no sync follows."""
 SWITCHES = [
@@ -75,6 +77,14 @@ def test_each_option_that_is_refused_is_named(table, name):
     with pytest.raises(UnsupportedError, match=name):
         table.upsert(FIRST, {name: dict(REFUSED)[name]})
     assert [repr(one) for one in mortice.Table(table.uri).timeline.active] == before
+
+
+def test_each_option_may_say_what_this_release_does(tmp_path):
+    table = new_table(tmp_path / "t")
+    table.upsert(FIRST)
+    for options in (dict(KEPT), dict(reversed(KEPT))):  # the last of several values, and the first
+        for call in (partial(table.upsert, FIRST), table.compact, table.clean, table.plan_build_metadata):
+            call(options)
 
 
 @pytest.mark.parametrize("provider", ["InProcessLockProvider", "ZookeeperBasedLockProvider"])

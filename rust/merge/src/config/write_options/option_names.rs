@@ -30,12 +30,6 @@ pub const KEY_GENERATOR_CLASS: WriteOption<Text> = WriteOption::new("hoodie.data
 pub const KEY_GENERATOR_TYPE: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.keygenerator.type");
 /// `hoodie.datasource.write.partitionpath.field`.
 pub const PARTITION_PATH_FIELD: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.partitionpath.field");
-/// `hoodie.metadata.log.compaction.enable`.
-pub const METADATA_LOG_COMPACTION: WriteOption<OptionalBoolean> =
-    WriteOption::new("hoodie.metadata.log.compaction.enable");
-/// `hoodie.metadata.table.service.manager.enabled`.
-pub const METADATA_SERVICE_MANAGER: WriteOption<OptionalBoolean> =
-    WriteOption::new("hoodie.metadata.table.service.manager.enabled");
 /// `parquet.avro.write-old-list-structure`.
 pub const OLD_LIST_STRUCTURE: WriteOption<OptionalBoolean> = WriteOption::new("parquet.avro.write-old-list-structure");
 

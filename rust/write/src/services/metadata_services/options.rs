@@ -2,7 +2,7 @@
 
 use crate::services::archival::ArchivalOptions;
 use crate::services::compaction::{Trigger, TriggerNames};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::Result;
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
 const TRIGGER: TriggerNames = TriggerNames {
@@ -12,8 +12,6 @@ const TRIGGER: TriggerNames = TriggerNames {
 };
 const MAX_WHEN_PENDING: WriteOption<option_names::Integer> = option_names::METADATA_MAX_DELTACOMMITS_WHEN_PENDING;
 const FAIL: WriteOption<option_names::Boolean> = option_names::METADATA_WRITE_FAIL_ON_TABLE_SERVICE_FAILURES;
-const FLAGS_WITHOUT_SUPPORT: [WriteOption<option_names::OptionalBoolean>; 2] =
-    [option_names::METADATA_LOG_COMPACTION, option_names::METADATA_SERVICE_MANAGER];
 
 /// Options of the services of a metadata table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,14 +28,8 @@ pub(super) struct MetadataServiceOptions {
 
 impl MetadataServiceOptions {
     /// # Errors
-    /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for log compaction and for services that
-    /// another process is to run.
+    /// `InvalidArgument`, naming the option, for values that cannot be read.
     pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
-        for name in FLAGS_WITHOUT_SUPPORT {
-            if options.given_boolean(name)?.unwrap_or(false) {
-                return Err(Error::unsupported(format!("option {name}=true; leave it out")));
-            }
-        }
         Ok(Self {
             trigger: Trigger::from_options(options, TRIGGER)?,
             max_when_pending: options.integer(MAX_WHEN_PENDING)?,
