@@ -33,7 +33,7 @@ def test_the_named_tests_are_there(path):
 
 
 def test_each_finding_of_a_verification_is_explained():
-    rust = (ROOT / "rust/write/src/maintenance/verify/findings.rs").read_text(encoding="utf-8")
+    rust = (ROOT / "rust/services/src/maintenance/verify/findings.rs").read_text(encoding="utf-8")
     kinds = re.findall(r'Self::\w+ => "(\w+)"', rust)
     guide = (ROOT / "docs" / "writing.md").read_text(encoding="utf-8")
     table = re.search(r"\| finding \| what it means \| what to do \|\n.*?\n\n", guide, re.DOTALL)

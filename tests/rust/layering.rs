@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// The crates with the modules, lowest first. `avro` and `storage` are one module each, whose files are in the crate's
 /// root.
-const CRATES: &[&str] = &["base", "storage", "avro", "formats", "expr", "merge", "table", "write"];
+const CRATES: &[&str] = &["base", "storage", "avro", "formats", "expr", "merge", "table", "write", "commit", "services", "client"];
 
 /// Crates that are one module.
-const ONE_MODULE: &[&str] = &["storage", "avro", "expr"];
+const ONE_MODULE: &[&str] = &["storage", "avro", "expr", "client"];
 
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),

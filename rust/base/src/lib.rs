@@ -11,6 +11,8 @@ pub mod gzip;
 pub mod names;
 pub mod panics;
 pub mod progress;
+#[cfg(any(test, feature = "testing"))]
+pub mod property;
 pub mod protobuf;
 pub mod row_number;
 pub mod trusted;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice::client;
-use mortice::rows::WriteInput;
+use mortice::client::WriteInput;
 use pyo3::prelude::*;
 
 use crate::arrow_in::ArrowInput;

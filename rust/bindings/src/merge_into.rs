@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
+use mortice::client::WriteInput;
 use mortice::client::{
     self, DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan as Core,
     NotMatched, PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN,
 };
-use mortice::rows::WriteInput;
 use mortice::{OpenTable, ReadOptions, storage};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

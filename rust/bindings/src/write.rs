@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice::client;
-use mortice::rows::WriteInput;
+use mortice::client::WriteInput;
 use mortice::timeline::WriteOperation;
 use pyo3::prelude::*;
 

@@ -1,22 +1,22 @@
 //! mortice reads and writes Apache Hudi tables, and runs table services on them.
 //!
 //! This crate is the facade of the crates below it, which have one layer each: `mortice-base`, `mortice-storage`,
-//! `mortice-avro`, `mortice-formats`, `mortice-expr`, `mortice-merge`, `mortice-table` and `mortice-write`. It contains
-//! no code, so that a program depends on one crate, and the names of modules do not change when a module moves to
-//! another crate. Cargo holds crates to their order, `tests/rust/layering.rs` the modules within them (see
+//! `mortice-avro`, `mortice-formats`, `mortice-expr`, `mortice-merge`, `mortice-table`, `mortice-write`,
+//! `mortice-commit`, `mortice-services` and `mortice-client`. It contains no code, so that a program depends on one
+//! crate, and the names of modules do not change when a module moves to another crate. Cargo holds crates to their order, `tests/rust/layering.rs` the modules within them (see
 //! `ARCHITECTURE.md`).
 
 pub use mortice_avro as avro;
 pub use mortice_base::{cursor, error, names, progress, protobuf};
+pub use mortice_client as client;
+pub use mortice_commit::{commit, metadata_upkeep, writable_table};
 pub use mortice_expr as expr;
 pub use mortice_formats::{avro_parquet, base_file, bloom, filter, hfile, log, orc};
 pub use mortice_merge::{config, keys, merge, spill};
+pub use mortice_services::{maintenance, services, transaction};
 pub use mortice_storage as storage;
 pub use mortice_table::{bootstrap, file_group, metadata_table, plan, read, schema, split, timeline};
-pub use mortice_write::{
-    assign, client, commit, index, maintenance, metadata_upkeep, row_set, rows, services, transaction, writable_table,
-    write,
-};
+pub use mortice_write::{assign, index, row_set, rows, write};
 
 pub use crate::commit::{NewTable, create_table};
 pub use crate::config::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions};

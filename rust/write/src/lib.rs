@@ -1,20 +1,11 @@
-//! The writing half of mortice: from rows or a table service to a completed instant.
+//! From a user's rows to files: what a write does before it has an instant, and in its tasks.
 //!
-//! [`write`] makes base files and log files in one task, [`commit`] the files of instants, locks and heartbeats. A [`row_set`] is what
-//! is known of the rows of a write, [`index`] and [`assign`] find the file group of each row, [`metadata_upkeep`] keeps the metadata table. A [`writable_table`] is the
-//! handle that writes and services work on, and [`services`] plans table services. A [`transaction`] takes a write from its requested instant to its completed one: [`maintenance`] executes table
-//! services in it, and [`client`] writes the [`rows`] of a user. `docs/write-protocol.md` describes the order of all
-//! changes to a table.
+//! [`rows`] are a user's columns in the table's types. A [`row_set`] is what is known of the rows of a write, [`index`]
+//! and [`assign`] find the file group of each row, and [`write`] makes base files and log files in one task. Nothing
+//! here changes the timeline.
 
 pub mod assign;
-pub mod client;
-pub mod commit;
 pub mod index;
-pub mod maintenance;
-pub mod metadata_upkeep;
 pub mod row_set;
 pub mod rows;
-pub mod services;
-pub mod transaction;
-pub mod writable_table;
 pub mod write;

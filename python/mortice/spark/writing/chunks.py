@@ -1,4 +1,4 @@
-"""The columns and kinds of chunks, as `rust/write/src/client/distributed/chunk.rs` has them."""
+"""The columns and kinds of chunks, as `rust/client/src/distributed/chunk.rs` has them."""
 
 from __future__ import annotations
 

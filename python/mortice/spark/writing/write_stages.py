@@ -2,7 +2,7 @@
 
 Rows are sent as chunks: a row of these DataFrames is a part of a record batch in Arrow's own format, with the task that
 it is for. So the JVM moves some bytes for thousands of rows. `RunStage` passes batches from Spark to the native stage
-and back. `rust/write/src/client/distributed` describes stages and chunks.
+and back. `rust/client/src/distributed` describes stages and chunks.
 """
 
 from __future__ import annotations

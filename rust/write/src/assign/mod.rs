@@ -32,4 +32,4 @@ pub use assign::assign;
 pub use assignment::{Assignment, GroupTask, TaskKind};
 pub use options::{AssignOptions, PlaceInserts};
 pub use task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, check_takes, plan_tasks};
-pub(crate) use updates::log_naming;
+pub use updates::log_naming;

@@ -68,7 +68,7 @@ pub(super) fn slice_of<'v>(
 
 /// The names of new log files of a slice. Up to version 7 they have the slice's base instant: that of the pending compaction, if there
 /// is one, which begins the next slice.
-pub(crate) fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSlice) -> LogNaming {
+pub fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSlice) -> LogNaming {
     if config.layout() == TimelineLayout::V2 {
         return match config.cdc {
             None => LogNaming::ByDeltaCommit,

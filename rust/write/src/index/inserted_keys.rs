@@ -39,7 +39,7 @@ pub fn common_key(
 }
 
 /// The same, with at most so many keys in memory.
-pub(crate) fn first_common_key(
+pub fn first_common_key(
     table: &OpenTable,
     (own, others): (&[WrittenRows], &[WrittenRows]),
     is_global: bool,

@@ -21,7 +21,7 @@ pub(super) fn is_like_bucket(file_id: &str) -> bool {
 }
 
 /// Whether the file groups of a table, which have these ids, are buckets.
-pub(crate) fn are_buckets(file_ids: &[&str]) -> bool {
+pub fn are_buckets(file_ids: &[&str]) -> bool {
     match file_ids {
         [] => false,
         [only] => bucket_in(only).is_some_and(|bucket| bucket < MOST_BUCKETS_OF_ONE_GROUP),
@@ -30,7 +30,7 @@ pub(crate) fn are_buckets(file_ids: &[&str]) -> bool {
 }
 
 /// The buckets that have several of these file groups, by partition and number. File groups of no bucket are left out.
-pub(crate) fn shared_buckets(slices: &[FileSlice]) -> BTreeMap<(&str, u32), Vec<&FileSlice>> {
+pub fn shared_buckets(slices: &[FileSlice]) -> BTreeMap<(&str, u32), Vec<&FileSlice>> {
     let mut buckets: BTreeMap<(&str, u32), Vec<&FileSlice>> = BTreeMap::new();
     for slice in slices {
         if let Some(bucket) = bucket_in(&slice.file_id) {

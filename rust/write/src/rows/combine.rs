@@ -23,25 +23,20 @@ const NUMBER: &str = "_mortice_row";
 const DELETE: &str = "D";
 
 /// What rows become.
-pub(crate) struct Combined {
+pub struct Combined {
     /// A row for each key.
-    pub(crate) rows: RowBatches,
+    pub rows: RowBatches,
     /// For each, a row that it was made of.
-    pub(crate) numbers: UInt32Array,
+    pub numbers: UInt32Array,
     /// Which of them delete their keys.
-    pub(crate) deletes: BooleanArray,
+    pub deletes: BooleanArray,
 }
 
 /// Combines rows that have the same key. `schema` has the defaults of columns.
 ///
 /// # Errors
 /// `Unsupported` for merge modes that this release does not have.
-pub(crate) fn combine(
-    table: &OpenTable,
-    schema: &avro::Schema,
-    rows: &RowBatches,
-    keys: &StringArray,
-) -> Result<Combined> {
+pub fn combine(table: &OpenTable, schema: &avro::Schema, rows: &RowBatches, keys: &StringArray) -> Result<Combined> {
     table.merge.check_written(MergeSemantics::default())?;
     let mut keyed = Vec::with_capacity(rows.batches().len());
     let mut first = 0;

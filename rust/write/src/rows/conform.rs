@@ -95,11 +95,11 @@ fn conform_parts(column: &ArrayRef, target: &Field, fields: &[&str], place: Valu
 
 /// What is taken over besides columns that the table's types hold.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
+pub struct Rules {
     /// Whether nullable fields of structs that the rows lack are null.
-    pub(crate) fills: bool,
+    pub fills: bool,
     /// Whether the write could change the table's columns, if it were asked for: an error says how.
-    pub(crate) can_evolve: bool,
+    pub can_evolve: bool,
 }
 
 impl Rules {
@@ -111,7 +111,7 @@ impl Rules {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row, column and value, for a value that the table's type does not hold exactly.
-    pub(crate) fn conform(self, column: &ArrayRef, target: &Field, place: ValuePlace<'_>) -> Result<ArrayRef> {
+    pub fn conform(self, column: &ArrayRef, target: &Field, place: ValuePlace<'_>) -> Result<ArrayRef> {
         let (from, to) = (column.data_type(), target.data_type());
         if from.equals_datatype(to) && from == to {
             return Ok(Arc::clone(column));

@@ -10,7 +10,7 @@ use mortice_merge::config::MergeSemantics;
 use mortice_merge::keys::KeyColumns;
 
 /// Finds rows that are marked as deletes.
-pub(crate) struct DeleteMarks {
+pub struct DeleteMarks {
     columns: KeyColumns,
 }
 
@@ -19,7 +19,7 @@ impl DeleteMarks {
     ///
     /// # Errors
     /// `Unsupported` for ways of merging that this release does not have.
-    pub(crate) fn new(source: &RowSource<'_>) -> Result<Self> {
+    pub fn new(source: &RowSource<'_>) -> Result<Self> {
         let stored = source.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = arrow_schema(&stored, ArrowMapping::Table)?;
         let columns = KeyColumns::new(&stored, &types, &source.table.merge, None, MergeSemantics::default())?;
@@ -30,7 +30,7 @@ impl DeleteMarks {
     ///
     /// # Errors
     /// `InvalidArgument` for marks that cannot be read.
-    pub(crate) fn of_rows(&self, rows: &RecordBatch) -> Result<BooleanArray> {
+    pub fn of_rows(&self, rows: &RecordBatch) -> Result<BooleanArray> {
         let wants = self.columns.wants();
         // Marks are looked for without the keys.
         let wants = wants.iter().filter(|want| want.name() != meta_columns::RECORD_KEY);

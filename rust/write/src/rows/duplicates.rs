@@ -19,9 +19,12 @@ const NAMED: usize = 5;
 
 /// What happens to rows whose keys are in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DuplicatePolicy {
+pub enum DuplicatePolicy {
+    /// They are written.
     Keep,
+    /// They are left out.
     Drop,
+    /// The write fails.
     Fail,
 }
 
@@ -30,7 +33,7 @@ impl DuplicatePolicy {
     ///
     /// # Errors
     /// `InvalidArgument` for values that are not known; `Unsupported` for `bulk_insert`, which looks for no keys.
-    pub(crate) fn of_write(operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
+    pub fn of_write(operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
         let policy = Self::from_options(options)?;
         match operation {
             WriteOperation::Insert => Ok(policy),
@@ -55,7 +58,7 @@ impl DuplicatePolicy {
     ///
     /// # Errors
     /// `InvalidArgument`, naming keys, if there are such rows and the write is to fail.
-    pub(crate) fn kept<'k>(self, present: &[bool], key: impl Fn(usize) -> &'k str) -> Result<Vec<u32>> {
+    pub fn kept<'k>(self, present: &[bool], key: impl Fn(usize) -> &'k str) -> Result<Vec<u32>> {
         let duplicates = || present.iter().enumerate().filter(|(_, is_present)| **is_present).map(|(row, _)| row);
         if self == Self::Fail
             && let Some(first) = duplicates().next()
@@ -80,7 +83,7 @@ impl DuplicatePolicy {
 ///
 /// # Errors
 /// As for [`DuplicatePolicy::of_write`].
-pub(crate) fn effective_operation(
+pub fn effective_operation(
     operation: WriteOperation,
     options: &WriteOptions,
 ) -> Result<(WriteOperation, Option<String>)> {

@@ -13,7 +13,7 @@ use mortice_merge::config::option_names::SCHEMA_CHANGES;
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
 /// Nullable columns and fields of the table that rows do not have are null.
-pub(crate) const FILL_MISSING: WriteOption<option_names::Boolean> = option_names::WRITE_SET_NULL_FOR_MISSING_COLUMNS;
+pub const FILL_MISSING: WriteOption<option_names::Boolean> = option_names::WRITE_SET_NULL_FOR_MISSING_COLUMNS;
 
 /// New columns and wider types are taken into the table, and nullable columns that the rows do not have are null.
 const RECONCILE: WriteOption<option_names::Boolean> = option_names::DATASOURCE_WRITE_RECONCILE_SCHEMA;

@@ -1,12 +1,10 @@
 //! A user's rows as they are read: in files once they take too much memory.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::Schema;
 
-use crate::commit::CommitValidator;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
@@ -18,25 +16,11 @@ const FOLDER_OPTION: WriteOption<option_names::Text> = option_names::MEMORY_SPIL
 /// Larger batches are read in parts of this size.
 const PART_BYTES: usize = 64 << 20;
 
-/// The rows of a write, as the user gives them.
-pub struct WriteInput<'a> {
-    /// Their columns.
-    pub schema: SchemaRef,
-    /// The rows.
-    pub batches: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
-    /// Whether the caller has all rows in memory, as long as the write takes: then they need not be written to files.
-    pub is_in_memory: bool,
-    /// Options, by Hudi's names.
-    pub options: &'a BTreeMap<String, String>,
-    /// Checks the table before the write is completed.
-    pub validator: Option<Arc<dyn CommitValidator>>,
-}
-
 /// How many bytes of rows wait in memory, and where others do (`hoodie.memory.merge.max.size`, `hoodie.memory.spillable.map.path`).
 ///
 /// # Errors
 /// `InvalidArgument` for a size that is not a positive number.
-pub(crate) fn row_memory(options: &WriteOptions) -> Result<RowMemory> {
+pub fn row_memory(options: &WriteOptions) -> Result<RowMemory> {
     let limit = options.integer(LIMIT_OPTION)?;
     let folder = options.text(FOLDER_OPTION);
     Ok(RowMemory::new(SpillFolder::new(folder), limit))
@@ -46,7 +30,7 @@ pub(crate) fn row_memory(options: &WriteOptions) -> Result<RowMemory> {
 ///
 /// # Errors
 /// Those of the batches; `Io` where rows cannot be written to a file; `Unsupported` for more rows than have numbers.
-pub(crate) fn read_input(
+pub fn read_input(
     schema: &Schema,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
     is_in_memory: bool,

@@ -12,11 +12,7 @@ use mortice_base::error::Result;
 ///
 /// # Errors
 /// As for [`Preparation::combined_if_wanted`].
-pub(crate) fn combine_new_keys(
-    preparation: &Preparation<'_>,
-    rows: WriteRows,
-    tagged: Tagged,
-) -> Result<(WriteRows, Tagged)> {
+pub fn combine_new_keys(preparation: &Preparation<'_>, rows: WriteRows, tagged: Tagged) -> Result<(WriteRows, Tagged)> {
     let numbered = || (0_u32..).zip(&tagged.locations);
     let new: Vec<u32> = numbered().filter(|(_, location)| location.is_none()).map(|(row, _)| row).collect();
     let combined = preparation.combined(rows.select(&new)?)?;

@@ -53,7 +53,7 @@ pub(crate) fn check_operations(rows: &RecordBatch, first_row: u64) -> Result<()>
 ///
 /// # Errors
 /// `InvalidArgument`, naming the row.
-pub(crate) fn check_inserts(operation: WriteOperation, rows: &RecordBatch, first_row: u64) -> Result<()> {
+pub fn check_inserts(operation: WriteOperation, rows: &RecordBatch, first_row: u64) -> Result<()> {
     let Some(operations) = operations_of(rows)?.filter(|_| operation != WriteOperation::Upsert) else { return Ok(()) };
     match operations.iter().position(|name| name.is_some_and(is_delete)) {
         None => Ok(()),
@@ -67,7 +67,7 @@ pub(crate) fn check_inserts(operation: WriteOperation, rows: &RecordBatch, first
 }
 
 /// Whether a row of this operation is not in the table any more (`HoodieOperation.isDelete`, `isUpdateBefore`).
-pub(crate) fn is_delete(name: &str) -> bool {
+pub fn is_delete(name: &str) -> bool {
     DELETES.contains(&name)
 }
 

@@ -32,7 +32,7 @@ const IS_ALLOWED: WriteOption<option_names::OptionalBoolean> = option_names::SPA
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is no boolean.
-pub(crate) fn partial_schema(
+pub fn partial_schema(
     table: &OpenTable,
     schema: &WriteSchema,
     operation: WriteOperation,
@@ -89,7 +89,7 @@ fn may_be_partial(table: &OpenTable, options: &WriteOptions) -> Result<bool> {
 ///
 /// # Errors
 /// `Internal` if the batch lacks one.
-pub(crate) fn columns_of(rows: &arrow_array::RecordBatch, schema: &Schema) -> Result<arrow_array::RecordBatch> {
+pub fn columns_of(rows: &arrow_array::RecordBatch, schema: &Schema) -> Result<arrow_array::RecordBatch> {
     let unfit = |error| Error::internal("rows of a partial update").caused_by(error);
     let names = schema.fields().iter().map(|field| field.name.as_str());
     let own = names.filter(|name| !meta_columns::ALL.contains(name));

@@ -29,21 +29,21 @@ use mortice_storage::parallel;
 use mortice_table::timeline::WriteOperation;
 
 /// Where rows come from.
-pub(crate) struct RowOrigin<'a> {
+pub struct RowOrigin<'a> {
     /// The instant that writes: part of generated keys.
-    pub(crate) instant: &'a RequestedTime,
+    pub instant: &'a RequestedTime,
     /// The task that prepares them: part of generated keys.
-    pub(crate) task: u32,
+    pub task: u32,
     /// The number of the first one, for messages and generated keys.
-    pub(crate) first_row: u64,
+    pub first_row: u64,
 }
 
 /// What rows are prepared for.
-pub(crate) struct Preparation<'a> {
+pub struct Preparation<'a> {
     /// What rows are read for.
-    pub(crate) source: RowSource<'a>,
+    pub source: RowSource<'a>,
     /// What the write does.
-    pub(crate) operation: WriteOperation,
+    pub operation: WriteOperation,
 }
 
 impl Preparation<'_> {
@@ -52,12 +52,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for rows that cannot be written, unless they are left out.
-    pub(crate) fn read(
-        &self,
-        batches: &RowBatches,
-        instant: &RequestedTime,
-        refused: &mut RefusedRows,
-    ) -> Result<WriteRows> {
+    pub fn read(&self, batches: &RowBatches, instant: &RequestedTime, refused: &mut RefusedRows) -> Result<WriteRows> {
         let origin = RowOrigin { instant, task: 0, first_row: 0 };
         match self.operation {
             WriteOperation::Delete => self.read_keys(batches, 0, refused, parallel::cores()),
@@ -69,7 +64,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    pub(crate) fn uncombined_rows(
+    pub fn uncombined_rows(
         &self,
         batches: &RowBatches,
         origin: &RowOrigin<'_>,
@@ -104,7 +99,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    pub(crate) fn uncombined_keys(
+    pub fn uncombined_keys(
         &self,
         batches: &RowBatches,
         first_row: u64,
@@ -131,7 +126,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` for rows of a key that a merge has changed in different ways; `Unsupported` for merge modes that this release does not have.
-    pub(crate) fn combined_if_wanted(&self, rows: WriteRows) -> Result<WriteRows> {
+    pub fn combined_if_wanted(&self, rows: WriteRows) -> Result<WriteRows> {
         if self.operation == WriteOperation::Delete {
             return match self.last_of_each(&rows.keys)? {
                 Some(last) => rows.select(&last),
@@ -156,7 +151,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` for a value that is no boolean.
-    pub(crate) fn combines(&self) -> Result<bool> {
+    pub fn combines(&self) -> Result<bool> {
         match self.operation {
             WriteOperation::Upsert => self.source.options.boolean(option_names::COMBINE_BEFORE_UPSERT),
             WriteOperation::Delete => Ok(true),

@@ -23,7 +23,7 @@ use mortice_merge::spill::{RowBatches, RowBatchesBuilder, row_bytes};
 use mortice_storage::{check_cancelled, parallel};
 
 /// Rows with all columns, and their keys.
-pub(crate) struct FullRows<'a> {
+pub struct FullRows<'a> {
     source: RowSource<'a>,
     keys: RowKeyReader,
     /// Whether rows that have keys in their meta columns keep them.
@@ -34,11 +34,7 @@ pub(crate) struct FullRows<'a> {
 
 impl<'a> FullRows<'a> {
     /// Prepares reading. Keys that are generated have the instant and the number of the task.
-    pub(crate) fn new(
-        source: RowSource<'a>,
-        (instant, task): (&RequestedTime, u32),
-        ignores_failed: bool,
-    ) -> Result<Self> {
+    pub fn new(source: RowSource<'a>, (instant, task): (&RequestedTime, u32), ignores_failed: bool) -> Result<Self> {
         let RowSource { table, schema, options, .. } = source;
         let keys = RowKeyReader::new(&table.config, &schema.types, options)?.with_instant(instant, task);
         let stored = || ParquetColumns::new(&schema.columns, ListStructure::ThreeLevels);

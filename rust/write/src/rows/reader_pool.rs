@@ -12,7 +12,7 @@ use mortice_merge::keys::RowKeys;
 pub(crate) type BatchRead = (Vec<(RecordBatch, RowKeys)>, RefusedRows);
 
 /// Readers, of which each thread takes one while it reads: what is read of a batch must not depend on the batches before.
-pub(crate) struct ReaderPool<R> {
+pub struct ReaderPool<R> {
     ignores_failed: bool,
     /// Those that read nothing at the moment.
     idle: Mutex<Vec<R>>,
@@ -20,12 +20,12 @@ pub(crate) struct ReaderPool<R> {
 
 impl<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>> ReaderPool<R> {
     /// A pool with a first reader, if there is one. `ignores_failed`: whether rows that cannot be written are left out.
-    pub(crate) fn new(first: Option<R>, ignores_failed: bool) -> Self {
+    pub fn new(first: Option<R>, ignores_failed: bool) -> Self {
         Self { ignores_failed, idle: Mutex::new(first.into_iter().collect()) }
     }
 
     /// Whether rows that cannot be written are left out.
-    pub(crate) fn ignores_failed(&self) -> bool {
+    pub fn ignores_failed(&self) -> bool {
         self.ignores_failed
     }
 
@@ -33,7 +33,7 @@ impl<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)>> ReaderPool<R> {
     ///
     /// # Errors
     /// Those of `new_reader`; for rows that cannot be written, unless they are left out.
-    pub(crate) fn read(
+    pub fn read(
         &self,
         new_reader: impl FnOnce() -> Result<R>,
         batch: &RecordBatch,

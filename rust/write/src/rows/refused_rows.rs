@@ -20,7 +20,7 @@ pub struct RefusedRows {
 }
 
 /// Reads batches of a user's rows.
-pub(crate) trait ReadRows {
+pub trait ReadRows {
     /// What is read.
     type KeyedRows;
 
@@ -35,7 +35,7 @@ pub(crate) trait ReadRows {
 ///
 /// # Errors
 /// `InvalidArgument` for a value that is not a boolean.
-pub(crate) fn ignores_failed(options: &WriteOptions) -> Result<bool> {
+pub fn ignores_failed(options: &WriteOptions) -> Result<bool> {
     options.boolean(IGNORE_FAILED)
 }
 
@@ -63,7 +63,7 @@ impl RefusedRows {
     }
 
     /// Adds those of another thread.
-    pub(crate) fn append(&mut self, other: Self) {
+    pub fn append(&mut self, other: Self) {
         self.total = self.total.saturating_add(other.total);
         let left = MOST_KEPT.saturating_sub(self.errors.len());
         self.errors.extend(other.errors.into_iter().take(left));

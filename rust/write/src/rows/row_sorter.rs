@@ -20,7 +20,7 @@ fn batch_limit() -> BatchLimit {
 }
 
 /// Sorts rows. Those of equal keys keep their order.
-pub(crate) struct RowSorter {
+pub struct RowSorter {
     columns: SchemaRef,
     /// Bytes of a run, which is sorted in memory.
     run_bytes: usize,
@@ -31,13 +31,14 @@ pub(crate) struct RowSorter {
 }
 
 impl RowSorter {
-    pub(crate) fn new(columns: &SchemaRef, run_bytes: usize, folder: SpillFolder) -> Self {
+    /// Sorts rows of these columns in runs of so many bytes, which wait in files of a folder.
+    pub fn new(columns: &SchemaRef, run_bytes: usize, folder: SpillFolder) -> Self {
         let columns = Arc::clone(columns);
         Self { columns, run_bytes, folder, waiting: Vec::new(), waiting_bytes: 0, runs: Vec::new() }
     }
 
     /// The columns of the rows.
-    pub(crate) fn columns(&self) -> SchemaRef {
+    pub fn columns(&self) -> SchemaRef {
         Arc::clone(&self.columns)
     }
 
@@ -45,7 +46,7 @@ impl RowSorter {
     ///
     /// # Errors
     /// `Io` where data cannot be set aside.
-    pub(crate) fn add(&mut self, rows: &RecordBatch, keys: ArrayRef) -> Result<()> {
+    pub fn add(&mut self, rows: &RecordBatch, keys: ArrayRef) -> Result<()> {
         let batch = with_keys(rows, keys)?;
         self.waiting_bytes = self.waiting_bytes.saturating_add(bytes_of(&batch));
         self.waiting.push(batch);
@@ -70,7 +71,7 @@ impl RowSorter {
     ///
     /// # Errors
     /// `Io` where data that was set aside cannot be read.
-    pub(crate) fn finish(self) -> Result<SortedRows> {
+    pub fn finish(self) -> Result<SortedRows> {
         let columns = self.columns();
         SortedRows::merged(columns, vec![self.finish_run(usize::MAX)?])
     }
@@ -79,7 +80,7 @@ impl RowSorter {
     ///
     /// # Errors
     /// `Io` where data cannot be set aside.
-    pub(crate) fn finish_run(mut self, spilled_bytes: usize) -> Result<SortedRun> {
+    pub fn finish_run(mut self, spilled_bytes: usize) -> Result<SortedRun> {
         if self.waiting_bytes >= spilled_bytes {
             self.spill()?;
         }
@@ -117,10 +118,10 @@ impl RowSorter {
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// Rows that one sorter has sorted.
-pub(crate) struct SortedRun(Vec<Batches>);
+pub struct SortedRun(Vec<Batches>);
 
 /// Merges sorted runs.
-pub(crate) struct SortedRows {
+pub struct SortedRows {
     columns: SchemaRef,
     runs: Vec<Batches>,
     heads: BinaryHeap<Head>,
@@ -163,7 +164,7 @@ impl SortedRows {
     ///
     /// # Errors
     /// `Io` where data that was set aside cannot be read.
-    pub(crate) fn merged(columns: SchemaRef, runs: Vec<SortedRun>) -> Result<Self> {
+    pub fn merged(columns: SchemaRef, runs: Vec<SortedRun>) -> Result<Self> {
         Self::new(columns, runs.into_iter().flat_map(|run| run.0).collect())
     }
 

@@ -12,13 +12,15 @@ use mortice_table::plan::OpenTable;
 
 /// What rows are read for.
 #[derive(Clone, Copy)]
-pub(crate) struct RowSource<'a> {
-    pub(crate) table: &'a OpenTable,
+pub struct RowSource<'a> {
+    /// The table that they are for.
+    pub table: &'a OpenTable,
     /// The columns that are written.
-    pub(crate) schema: &'a WriteSchema,
-    pub(crate) options: &'a WriteOptions,
+    pub schema: &'a WriteSchema,
+    /// The options of the write.
+    pub options: &'a WriteOptions,
     /// Whether a key is unique in the table, not in a partition.
-    pub(crate) key_is_global: bool,
+    pub key_is_global: bool,
 }
 
 impl RowSource<'_> {
@@ -48,7 +50,7 @@ impl RowSource<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` for missing columns and for values that the table's types do not hold.
-    pub(crate) fn keys_to_delete(&self, batch: &RecordBatch, first_row: u64) -> Result<(RecordBatch, RowKeyReader)> {
+    pub fn keys_to_delete(&self, batch: &RecordBatch, first_row: u64) -> Result<(RecordBatch, RowKeyReader)> {
         let config = &self.table.config;
         let fields = config.record_key_fields.iter().chain(&config.partition_fields).map(String::as_str);
         let fields: Vec<&str> = fields.chain([meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH]).collect();

@@ -19,15 +19,15 @@ use mortice_table::schema::table_schema;
 
 /// The columns of a write.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WriteSchema {
+pub struct WriteSchema {
     /// The table's columns, without meta columns but `_hoodie_operation`, which is the first one if files have it.
-    pub(crate) columns: Schema,
+    pub columns: Schema,
     /// What files store: with meta columns, if the table has them.
-    pub(crate) stored: Schema,
+    pub stored: Schema,
     /// The Arrow types of `columns`.
-    pub(crate) types: SchemaRef,
+    pub types: SchemaRef,
     /// What the write changes of the columns that the table has.
-    pub(crate) changes: Vec<SchemaChange>,
+    pub changes: Vec<SchemaChange>,
 }
 
 impl WriteSchema {
@@ -35,7 +35,7 @@ impl WriteSchema {
     ///
     /// # Errors
     /// As for the table's schema.
-    pub(crate) fn of_table(table: &OpenTable) -> Result<Self> {
+    pub fn of_table(table: &OpenTable) -> Result<Self> {
         let (found, _) = table.schema_at(None)?;
         Self::from_columns(table, found.files.without_fields(&meta_columns::ALL)?)
     }
@@ -46,7 +46,7 @@ impl WriteSchema {
     /// # Errors
     /// `InvalidArgument`, naming the column, if a column is missing, or new and not asked for; `Unsupported` for tables whose columns have
     /// ids (schema on read) if columns are added.
-    pub(crate) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &WriteOptions) -> Result<Self> {
+    pub fn resolve(table: &OpenTable, given: &ArrowSchema, options: &WriteOptions) -> Result<Self> {
         let evolution = ColumnEvolution::from_options(options)?;
         let own = own_columns(table)?;
         let given = without_pandas_index(given, own.as_ref().map(|(found, _)| found))?;
@@ -92,12 +92,12 @@ impl WriteSchema {
     ///
     /// # Errors
     /// `InvalidArgument` for JSON that is no schema.
-    pub(crate) fn of_json(table: &OpenTable, json: &str) -> Result<Self> {
+    pub fn of_json(table: &OpenTable, json: &str) -> Result<Self> {
         Self::from_columns(table, Schema::parse(json)?)
     }
 
     /// Whether files have the column `_hoodie_operation`.
-    pub(crate) fn has_operation(&self) -> bool {
+    pub fn has_operation(&self) -> bool {
         self.columns.field(meta_columns::OPERATION).is_some()
     }
 
@@ -115,7 +115,7 @@ impl WriteSchema {
 ///
 /// # Errors
 /// `InvalidArgument`: names that occur twice, types that no type of Avro holds.
-pub(crate) fn check_new_columns(columns: &ArrowSchema, table_name: &str) -> Result<()> {
+pub fn check_new_columns(columns: &ArrowSchema, table_name: &str) -> Result<()> {
     let stored = avro::hudi_schema(columns, table_name)?;
     stored.check_readable()?;
     let types = Arc::new(avro::arrow_schema(&stored, ArrowMapping::Table)?);
@@ -140,10 +140,10 @@ pub const DELETES_KEY: &str = "_mortice_deletes_key";
 pub const UPDATES_KEY: &str = "_mortice_updates_key";
 
 /// Another one: the number of the output that a user-defined partitioner of a bulk insert has chosen for a row.
-pub(crate) const OUTPUT: &str = "_mortice_output";
+pub const OUTPUT: &str = "_mortice_output";
 
 /// The columns without those that Hudi adds, and without marks of rows.
-pub(crate) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
+pub fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
     let is_meta = |name: &str| meta_columns::ALL.contains(&name) || [DELETES_KEY, UPDATES_KEY, OUTPUT].contains(&name);
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
 }

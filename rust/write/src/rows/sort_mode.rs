@@ -7,7 +7,7 @@ const SORT_MODE: WriteOption<option_names::Word> = option_names::BULKINSERT_SORT
 
 /// The order of rows, and their distribution to file groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SortMode {
+pub enum SortMode {
     /// As they come. A partition can have an open file for each thread.
     None,
     /// By partition and record key: the files of a partition have ranges of keys that do not overlap.
@@ -25,7 +25,7 @@ impl SortMode {
     ///
     /// # Errors
     /// `InvalidArgument` for other values.
-    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
+    pub fn from_options(options: &WriteOptions) -> Result<Self> {
         let mode = options.word(SORT_MODE)?;
         match mode.to_ascii_uppercase().as_str() {
             "NONE" => Ok(Self::None),
@@ -40,12 +40,12 @@ impl SortMode {
     }
 
     /// Whether rows are sorted by record key within their partitions.
-    pub(crate) const fn sorts_by_key(self) -> bool {
+    pub const fn sorts_by_key(self) -> bool {
         matches!(self, Self::Global | Self::Partition)
     }
 
     /// Whether the rows of a partition go to one thread.
-    pub(crate) const fn keeps_partitions_together(self) -> bool {
+    pub const fn keeps_partitions_together(self) -> bool {
         !matches!(self, Self::None)
     }
 }

@@ -7,7 +7,7 @@ pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> Option<usize>;
 
 /// Where the values of an array are.
 #[derive(Clone, Copy)]
-pub(crate) struct ValuePlace<'a> {
+pub struct ValuePlace<'a> {
     /// The column, or the path of a field.
     path: &'a str,
     /// The number of the first row of the batch.
@@ -18,7 +18,7 @@ pub(crate) struct ValuePlace<'a> {
 
 impl<'a> ValuePlace<'a> {
     /// A column of rows of which the first has this number.
-    pub(crate) const fn column(path: &'a str, first_row: u64) -> Self {
+    pub const fn column(path: &'a str, first_row: u64) -> Self {
         Self { path, first_row, row_of: None }
     }
 

@@ -9,8 +9,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema};
 
 use super::write_token::WriteToken;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::RequestedTime;
-use mortice_base::names::meta_columns;
+use mortice_base::names::{RequestedTime, meta_columns};
 
 /// Where the meta columns of rows come from.
 #[derive(Debug, Clone, Copy)]

@@ -21,5 +21,6 @@ mod writer;
 
 pub use distinct_keys::DISTINCT_KEYS;
 pub use options::BaseFileOptions;
-pub(crate) use options::{MAX_FILE_BYTES, codec};
+pub use options::MAX_FILE_BYTES;
+pub(crate) use options::codec;
 pub use writer::{BaseFileTarget, BaseFileWriter, WrittenBaseFile};

@@ -27,7 +27,7 @@ pub struct BaseFileOptions {
 }
 
 /// The size at which a base file is full.
-pub(crate) const MAX_FILE_BYTES: WriteOption<option_names::Integer> = option_names::PARQUET_MAX_FILE_SIZE;
+pub const MAX_FILE_BYTES: WriteOption<option_names::Integer> = option_names::PARQUET_MAX_FILE_SIZE;
 
 /// As without options.
 #[cfg(test)]

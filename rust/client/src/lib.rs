@@ -1,0 +1,53 @@
+//! What a program calls to change a table: writes of rows, changes of its schema and its files, and the same by the
+//! tasks of an engine.
+//!
+//! | file | job |
+//! |---|---|
+//! | `read_state` | writes that were made from rows of the table |
+//! | `pending_clustering` | updates of file groups that a pending clustering is to replace |
+//! | `profile` | what a write is about to do, for other writers |
+//! | `tasks` | the rows of one file group, written |
+//! | `retries` | writes that are repeated after a conflict |
+//! | `replaced_groups` | file groups that a write replaces |
+//! | `alter_schema` | changes columns |
+//! | `delete_partitions` | deletes partitions |
+//! | `delete_where` | deletes the rows that a filter selects |
+//! | `merge_into/` | SQL's `MERGE INTO` |
+//! | `bulk_insert/` | rows that go to new file groups, streamed |
+//! | `write_input` | what a user gives to a write |
+//! | `write` | from a user's rows to the commit |
+//! | `create_for_write` | the table that a write creates |
+//! | `distributed/` | writes whose rows are in other processes |
+
+mod alter_schema;
+mod bulk_insert;
+mod create_for_write;
+mod delete_partitions;
+mod delete_where;
+pub mod distributed;
+mod merge_into;
+mod pending_clustering;
+mod profile;
+mod read_state;
+mod replaced_groups;
+mod retries;
+mod tasks;
+mod write;
+mod write_input;
+
+pub use alter_schema::{AlteredColumns, WithIds, alter_schema, stored_columns};
+pub use bulk_insert::bulk_insert;
+pub use create_for_write::{create_table_for_write, forget_schema};
+pub use delete_partitions::delete_partitions;
+pub use delete_where::delete_where;
+pub use merge_into::{
+    DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan, NotMatched,
+    PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN, check_changes, merge_into, rows_of_keys, write_changes,
+};
+pub use read_state::MergeSource;
+pub use retries::pause_after_conflict;
+pub use write::write;
+pub use write_input::WriteInput;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The lock of a table, which one writer holds at a time (`LockProvider`).
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_storage::{POLL, check_cancelled};
+
+/// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockWait {
+    /// At most so long altogether.
+    pub limit: Duration,
+    /// Between two attempts.
+    pub pause: Duration,
+}
+
+/// A lock that can be taken.
+pub trait TableLock: Send + Sync {
+    /// Takes the lock if it is free.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>>;
+
+    /// Where the lock is, for messages.
+    fn location(&self) -> String;
+
+    /// Whether the lock is a file, which a writer that was killed may have left.
+    fn is_file(&self) -> bool {
+        true
+    }
+}
+
+/// A lock that is held. It is released when it is dropped, as well as that can be done.
+pub trait HeldLock: Send {
+    /// Makes sure, by the lock as it is in the storage now, that it is still this writer's. Nothing may be completed otherwise.
+    ///
+    /// # Errors
+    /// `WriteConflict` if another writer has or may have the lock; those of the storage.
+    fn check(&mut self) -> Result<()>;
+
+    /// Returns what says whether the lock was lost; none for a lock that cannot be lost.
+    fn state(&self) -> Option<Arc<dyn LockState>>;
+
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn release(self: Box<Self>) -> Result<()>;
+}
+
+/// Whether a lock is still its holder's.
+pub trait LockState: Send + Sync {
+    /// Makes sure that the lock has not expired by the clock of this process. This costs nothing.
+    ///
+    /// # Errors
+    /// `WriteConflict` if it has.
+    fn check_time(&self) -> Result<()>;
+
+    /// As [`HeldLock::check`].
+    ///
+    /// # Errors
+    /// As for that.
+    fn check(&self) -> Result<()>;
+}
+
+/// Takes a lock, waiting for other writers.
+///
+/// # Errors
+/// `Io` if the lock is not free within the limit; `Interrupted` by a signal; those of the storage.
+pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>> {
+    let began = Instant::now();
+    loop {
+        // A process may be stopped, or a storage take long, during an attempt: the last one begins after the limit.
+        let is_last = began.elapsed() >= wait.limit;
+        if let Some(held) = lock.try_acquire()? {
+            return Ok(held);
+        }
+        if is_last {
+            let last = if lock.is_file() { ", or remove the lock if no writer is running" } else { "" };
+            let message = format!(
+                "another writer held the lock of the table for {} s; try again, wait longer (hoodie.write.lock.wait_time_ms){last}",
+                wait.limit.as_secs_f64()
+            );
+            return Err(Error::new(ErrorKind::Io, message).in_file(lock.location()));
+        }
+        pause(wait.pause.min(wait.limit.saturating_sub(began.elapsed())))?;
+    }
+}
+
+/// Sleeps, unless a signal ends the wait.
+///
+/// # Errors
+/// `Interrupted` then.
+pub fn pause(time: Duration) -> Result<()> {
+    let until = Instant::now() + time;
+    loop {
+        check_cancelled()?;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(POLL));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A lock whose first attempt takes long and fails, as a writer does that is stopped meanwhile.
+    struct SlowLock(AtomicUsize);
+
+    struct FreeLock;
+
+    impl HeldLock for FreeLock {
+        fn check(&mut self) -> Result<()> {
+            Ok(())
+        }
+
+        fn state(&self) -> Option<Arc<dyn LockState>> {
+            None
+        }
+
+        fn release(self: Box<Self>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    impl TableLock for SlowLock {
+        fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
+            if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
+                return Ok(Some(Box::new(FreeLock)));
+            }
+            std::thread::sleep(Duration::from_millis(30));
+            Ok(None)
+        }
+
+        fn location(&self) -> String {
+            String::new()
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_takes_longer_than_the_limit_is_not_the_last() {
+        let wait = LockWait { limit: Duration::from_millis(10), pause: Duration::from_millis(1) };
+        let lock = SlowLock(AtomicUsize::new(0));
+        acquire(&lock, wait).unwrap().release().unwrap();
+        assert_eq!(lock.0.load(Ordering::Relaxed), 2);
+    }
+}
