@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance;
+use mortice::services;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -36,7 +36,7 @@ pub(crate) fn archive(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<ArchiveResult> {
-    let archive = if dry_run { maintenance::plan_archival } else { maintenance::run_archival };
+    let archive = if dry_run { services::plan_archival } else { services::run_archival };
     let done = at_location(py, uri, &storage_options, |location| archive(location, &options))?;
     warn(py, &done.warnings)?;
     let instants = done.archived.into_iter().map(|archived| ArchivedInstant {

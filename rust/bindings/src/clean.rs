@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance;
+use mortice::services;
 use mortice::services;
 use pyo3::prelude::*;
 
@@ -63,7 +63,7 @@ pub(crate) fn clean(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<CleanResult> {
-    let clean = if dry_run { maintenance::plan_cleaning } else { maintenance::run_cleaning };
+    let clean = if dry_run { services::plan_cleaning } else { services::run_cleaning };
     let done = at_location(py, uri, &storage_options, |location| clean(location, &options))?;
     warn(py, &done.warnings)?;
     Ok(CleanResult { cleans: done.cleans.into_iter().map(clean_of).collect(), reason: None })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, ServiceRequest};
+use mortice::services::{self, ServiceRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -48,7 +48,7 @@ pub(crate) fn cluster(
     run: bool,
 ) -> PyResult<ClusterResult> {
     let done = at_location(py, uri, &storage_options, |location| {
-        maintenance::run_clustering(location, ServiceRequest { schedule, run }, &options)
+        services::run_clustering(location, ServiceRequest { schedule, run }, &options)
     })?;
     warn(py, &done.warnings)?;
     let commits = done.commits.into_iter().map(|written| commit_of_write(py, written)).collect::<PyResult<_>>()?;
@@ -66,7 +66,7 @@ pub(crate) fn plan_cluster(
     run: bool,
 ) -> PyResult<Vec<ClusteringGroup>> {
     at_location(py, uri, &storage_options, |location| {
-        let plans = maintenance::plan_clustering(location, ServiceRequest { schedule, run }, &options)?;
+        let plans = services::plan_clustering(location, ServiceRequest { schedule, run }, &options)?;
         let mut groups = Vec::new();
         for (instant, plan) in plans {
             for group in plan.groups {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, ServiceRequest};
+use mortice::services::{self, ServiceRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -57,7 +57,7 @@ pub(crate) fn compact(
     run: bool,
 ) -> PyResult<CompactResult> {
     let done = at_location(py, uri, &storage_options, |location| {
-        maintenance::run_compaction(location, ServiceRequest { schedule, run }, &options)
+        services::run_compaction(location, ServiceRequest { schedule, run }, &options)
     })?;
     compacted(py, done)
 }
@@ -73,12 +73,12 @@ pub(crate) fn log_compact(
     run: bool,
 ) -> PyResult<CompactResult> {
     let done = at_location(py, uri, &storage_options, |location| {
-        maintenance::run_log_compaction(location, ServiceRequest { schedule, run }, &options)
+        services::run_log_compaction(location, ServiceRequest { schedule, run }, &options)
     })?;
     compacted(py, done)
 }
 
-fn compacted(py: Python<'_>, done: maintenance::CompactionResult) -> PyResult<CompactResult> {
+fn compacted(py: Python<'_>, done: services::CompactionResult) -> PyResult<CompactResult> {
     warn(py, &done.warnings)?;
     let commits = done.committed.into_iter().map(|committed| commit_of(py, committed)).collect::<PyResult<_>>()?;
     Ok(CompactResult { scheduled: done.scheduled.map(|instant| instant.to_string()), commits })
@@ -95,7 +95,7 @@ pub(crate) fn plan_compact(
     run: bool,
 ) -> PyResult<Vec<PlannedCompaction>> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::plan_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
+        services::plan_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
@@ -110,15 +110,15 @@ pub(crate) fn plan_log_compact(
     run: bool,
 ) -> PyResult<Vec<PlannedCompaction>> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::plan_log_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
+        services::plan_log_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
     })
 }
 
-fn all_planned(plans: Vec<maintenance::PlannedCompaction>) -> Vec<PlannedCompaction> {
+fn all_planned(plans: Vec<services::PlannedCompaction>) -> Vec<PlannedCompaction> {
     plans.into_iter().map(planned_compaction).collect()
 }
 
-fn planned_compaction(plan: maintenance::PlannedCompaction) -> PlannedCompaction {
+fn planned_compaction(plan: services::PlannedCompaction) -> PlannedCompaction {
     let slices = plan.slices.into_iter().map(|slice| {
         let (base_file, base_bytes) = slice.base_file.map(|base| (base.name().to_owned(), base.len)).unzip();
         PlannedSlice {

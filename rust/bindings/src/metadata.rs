@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mortice::client::distributed;
-use mortice::maintenance::{self, MetadataBuildRequest, MetadataBuildResult};
+use mortice::services::{self, MetadataBuildRequest, MetadataBuildResult};
 use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
@@ -86,7 +86,7 @@ fn changed(
     options: &BTreeMap<String, String>,
     dry_run: bool,
 ) -> mortice::Result<MetadataBuildResult> {
-    let build = if dry_run { maintenance::plan_metadata_build } else { maintenance::run_metadata_build };
+    let build = if dry_run { services::plan_metadata_build } else { services::run_metadata_build };
     build(location, request, options)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::maintenance::{self, SavepointRequest};
+use mortice::services::{self, SavepointRequest};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -52,7 +52,7 @@ pub(crate) fn rollback(
     dry_run: bool,
 ) -> PyResult<RollbackResult> {
     at_location(py, uri, &storage_options, |location| {
-        let roll_back = if dry_run { maintenance::plan_rollback } else { maintenance::run_rollback };
+        let roll_back = if dry_run { services::plan_rollback } else { services::run_rollback };
         roll_back(location, instant, &options).map(undone)
     })
 }
@@ -73,7 +73,7 @@ pub(crate) fn create_savepoint(
 ) -> PyResult<SavepointResult> {
     at_location(py, uri, &storage_options, |location| {
         let request = SavepointRequest { instant: instant.to_owned(), user, comment };
-        let create = if dry_run { maintenance::plan_savepoint } else { maintenance::run_savepoint };
+        let create = if dry_run { services::plan_savepoint } else { services::run_savepoint };
         create(location, &request, &options).map(savepoint_of)
     })
 }
@@ -89,7 +89,7 @@ pub(crate) fn delete_savepoint(
     dry_run: bool,
 ) -> PyResult<SavepointResult> {
     at_location(py, uri, &storage_options, |location| {
-        let delete = if dry_run { maintenance::plan_savepoint_deletion } else { maintenance::run_savepoint_deletion };
+        let delete = if dry_run { services::plan_savepoint_deletion } else { services::run_savepoint_deletion };
         delete(location, instant, &options).map(savepoint_of)
     })
 }
@@ -105,8 +105,8 @@ pub(crate) fn restore(
     dry_run: bool,
 ) -> PyResult<RestoreResult> {
     at_location(py, uri, &storage_options, |location| {
-        let restore = if dry_run { maintenance::plan_restore } else { maintenance::run_restore };
-        let maintenance::RestoreResult { instant, restore, undone: all } = restore(location, instant, &options)?;
+        let restore = if dry_run { services::plan_restore } else { services::run_restore };
+        let services::RestoreResult { instant, restore, undone: all } = restore(location, instant, &options)?;
         Ok(RestoreResult {
             instant: instant.to_string(),
             restore_instant: restore.map(|time| time.to_string()),
@@ -115,7 +115,7 @@ pub(crate) fn restore(
     })
 }
 
-fn savepoint_of(savepoint: maintenance::SavepointResult) -> SavepointResult {
+fn savepoint_of(savepoint: services::SavepointResult) -> SavepointResult {
     SavepointResult {
         instant: savepoint.instant.to_string(),
         completion_time: savepoint.completion_time.map(|time| time.to_string()),
@@ -123,7 +123,7 @@ fn savepoint_of(savepoint: maintenance::SavepointResult) -> SavepointResult {
     }
 }
 
-fn undone(instant: maintenance::RollbackResult) -> RollbackResult {
+fn undone(instant: services::RollbackResult) -> RollbackResult {
     RollbackResult {
         instant: instant.instant.to_string(),
         action: instant.action.name().to_owned(),

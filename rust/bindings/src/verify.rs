@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mortice::Error;
 use mortice::client::distributed;
-use mortice::maintenance::{self, VerifyOptions, VerifyReport};
+use mortice::services::{self, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -31,7 +31,7 @@ result_class! {
     /// What to do, in a few words; docs/writing.md has the rest.
     #[getter]
     fn remedy(&self) -> &'static str {
-        maintenance::remedy(&self.kind)
+        services::remedy(&self.kind)
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn verify(
     spill_dir: Option<String>,
 ) -> PyResult<VerifyResult> {
     at_location(py, uri, &storage_options, |location| {
-        maintenance::verify(location, &verify_options(contents, keys, spill_dir)?).map(verified)
+        services::verify(location, &verify_options(contents, keys, spill_dir)?).map(verified)
     })
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn repair(
     dry_run: bool,
 ) -> PyResult<RepairResult> {
     at_location(py, uri, &storage_options, |location| {
-        let repair = if dry_run { maintenance::plan_repair } else { maintenance::run_repair };
-        let maintenance::RepairResult { repaired, left } = repair(location, &options)?;
+        let repair = if dry_run { services::plan_repair } else { services::run_repair };
+        let services::RepairResult { repaired, left } = repair(location, &options)?;
         Ok(RepairResult { repaired: findings(repaired), left: findings(left), merged: None })
     })
 }
@@ -151,15 +151,15 @@ pub(crate) fn merge_buckets(
     options: BTreeMap<String, String>,
     dry_run: bool,
 ) -> PyResult<MergedBuckets> {
-    let merge = if dry_run { maintenance::plan_bucket_merge } else { maintenance::run_bucket_merge };
-    let maintenance::BucketMergeResult { buckets, write } =
+    let merge = if dry_run { services::plan_bucket_merge } else { services::run_bucket_merge };
+    let services::BucketMergeResult { buckets, write } =
         at_location(py, uri, &storage_options, |location| merge(location, &options))?;
     let commit = write.map(|written| commit_of_write(py, written)).transpose()?;
     Ok(MergedBuckets { buckets: findings(buckets), commit })
 }
 
-fn findings(found: Vec<maintenance::Finding>) -> Vec<Finding> {
-    let finding = |one: maintenance::Finding| Finding {
+fn findings(found: Vec<services::Finding>) -> Vec<Finding> {
+    let finding = |one: services::Finding| Finding {
         kind: one.kind.name().to_owned(),
         path: one.path,
         message: one.message,

@@ -7,7 +7,7 @@ use super::specs::CompareKeysSpec;
 use super::stage::{Chunks, Input, Output, StageStep, TaskAttempt};
 use mortice_base::error::{Error, Result};
 use mortice_merge::spill::SpillFolder;
-use mortice_services::maintenance::verify::{FileGroupNumbers, KeyCheck, KeySorter};
+use mortice_services::verify::{FileGroupNumbers, KeyCheck, KeySorter};
 use mortice_table::plan::OpenTable;
 
 /// Bytes of keys that a task sorts in memory; those of further keys are set aside in a file.

@@ -6,9 +6,7 @@ use super::stage::{Input, Output, StageStep, TaskAttempt};
 use super::task_numbers::AssignedSlices;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_services::maintenance::verify::{
-    FileGroupNumbers, Finding, Origin, joined, keys_of_slice, unreadable_index,
-};
+use mortice_services::verify::{FileGroupNumbers, Finding, Origin, joined, keys_of_slice, unreadable_index};
 use mortice_table::metadata_table::{PartitionPart, RECORD_INDEX};
 use mortice_table::plan::OpenTable;
 

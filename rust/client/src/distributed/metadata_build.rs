@@ -16,7 +16,7 @@ use mortice_commit::metadata_upkeep::{
     BloomText, IndexBuilder, IndexedFile, IndexedGroup, METADATA_ROOT, NewRecordIndex,
 };
 use mortice_commit::writable_table::TableLocation;
-use mortice_services::maintenance::{MetadataBuildRequest, MetadataBuildResult, run_metadata_build_with};
+use mortice_services::{MetadataBuildRequest, MetadataBuildResult, run_metadata_build_with};
 use mortice_table::file_group::FileSlice;
 use mortice_table::metadata_table::RECORD_INDEX;
 use mortice_table::plan::{OpenTable, PinnedTable};
@@ -25,11 +25,11 @@ use mortice_write::write::{ColumnRange, WriteStatus};
 /// Bytes that count for a file of which the footer is read: some 2,000 files are worth a task of their own.
 const FOOTER_BYTES: u64 = 256 << 10;
 
-/// Builds or changes a metadata table as [`run_metadata_build`](mortice_services::maintenance::run_metadata_build) does; tasks of an engine read
+/// Builds or changes a metadata table as [`run_metadata_build`](mortice_services::run_metadata_build) does; tasks of an engine read
 /// files for its indexes, and write the base files of a record index.
 ///
 /// # Errors
-/// As for [`run_metadata_build`](mortice_services::maintenance::run_metadata_build); those of the engine.
+/// As for [`run_metadata_build`](mortice_services::run_metadata_build); those of the engine.
 pub fn build_metadata_by_tasks(
     location: &TableLocation,
     request: &MetadataBuildRequest,

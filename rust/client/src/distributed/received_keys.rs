@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::slots::RowSum;
 use mortice_base::error::{Error, Result};
-use mortice_services::maintenance::verify::Finding;
+use mortice_services::verify::Finding;
 
 /// What a source has sent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::received_keys::Received;
 use super::slots::RowSum;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::metadata_upkeep::BloomText;
-use mortice_services::maintenance::verify::KeyFindings;
+use mortice_services::verify::KeyFindings;
 use mortice_write::write::{ColumnRange, WriteStatus};
 
 /// The report of a task.

@@ -17,7 +17,7 @@ use super::specs::Slots;
 use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Output};
 use mortice_base::error::{Error, Result};
-use mortice_services::maintenance::verify::Finding;
+use mortice_services::verify::Finding;
 use mortice_table::metadata_table::shard;
 
 const KEY: &str = "key";
@@ -175,7 +175,7 @@ fn columns_of(batch: &RecordBatch) -> Option<(&StringArray, &UInt64Array, &Strin
 mod tests {
     use super::*;
     use crate::distributed::chunk;
-    use mortice_services::maintenance::verify::FindingKind;
+    use mortice_services::verify::FindingKind;
 
     fn sent(rule: SlotRule, count: u32, keys: &[String]) -> Vec<Chunk> {
         let (mut output, mut sender) = (Output::default(), KeySender::new(rule, &Slots { count }, 7));

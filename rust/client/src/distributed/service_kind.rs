@@ -7,10 +7,9 @@ use super::specs::ServiceParts;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_commit::writable_table::{TableLocation, WritableTable};
-use mortice_services::maintenance::clustering;
-use mortice_services::maintenance::compaction::{self, Compaction, log_slices_of, open_log_compaction, slices_of};
-use mortice_services::services::PlannedGroup;
+use mortice_services::compaction::{self, Compaction, log_slices_of, open_log_compaction, slices_of};
 use mortice_services::transaction::Transaction;
+use mortice_services::{PlannedGroup, clustering};
 use mortice_table::file_group::FileSlice;
 use mortice_table::timeline::WriteOperation;
 

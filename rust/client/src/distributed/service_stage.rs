@@ -10,7 +10,7 @@ use super::state::OpenWrite;
 use super::task_numbers::AssignedSlices;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_services::maintenance::clustering::ClusteringRun;
+use mortice_services::clustering::ClusteringRun;
 use mortice_storage::{FileStore, open_file_store};
 use mortice_table::file_group::FileSlice;
 use mortice_write::write::{

@@ -13,7 +13,7 @@ use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_commit::writable_table::TableLocation;
 use mortice_formats::filter::Filter;
-use mortice_services::maintenance::verify::{
+use mortice_services::verify::{
     Finding, KeyComparison, KeyFindings, VerifyOptions, VerifyReport, index_scope, leaves_stale_keys, unreadable_index,
     verify_with,
 };
@@ -21,10 +21,10 @@ use mortice_storage::FileStore;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, PinnedTable};
 
-/// Verifies a table as [`verify`](mortice_services::maintenance::verify) does; tasks of an engine read the keys and compare them.
+/// Verifies a table as [`verify`](mortice_services::verify) does; tasks of an engine read the keys and compare them.
 ///
 /// # Errors
-/// As for [`verify`](mortice_services::maintenance::verify); those of the engine.
+/// As for [`verify`](mortice_services::verify); those of the engine.
 pub fn verify_by_tasks(
     location: &TableLocation,
     options: &VerifyOptions,

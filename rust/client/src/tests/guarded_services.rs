@@ -14,12 +14,12 @@ use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{NewTable, create_table};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::config::{ReadOptions, TableType, TableVersion};
-use mortice_services::maintenance::{
-    FindingKind, SavepointRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction, run_log_compaction,
-    run_repair, run_restore, run_savepoint, run_savepoint_deletion, verify,
-};
-use mortice_services::services::{Archival, ArchivedInstant, Clean, Cleaning};
 use mortice_services::transaction::later_clean::{LATER, put_later_clean};
+use mortice_services::{
+    Archival, ArchivedInstant, Clean, Cleaning, FindingKind, SavepointRequest, ServiceRequest, VerifyOptions,
+    run_clustering, run_compaction, run_log_compaction, run_repair, run_restore, run_savepoint, run_savepoint_deletion,
+    verify,
+};
 use mortice_storage::failing_store::FailingStore;
 use mortice_storage::{FileStore, LocalStorage, Storage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};

@@ -7,7 +7,7 @@ use super::stopped_services::{Table, batch, options};
 use super::undone_instants::upsert;
 use crate::{WriteInput, write};
 use mortice_commit::writable_table::TableLocation;
-use mortice_services::maintenance::{ServiceRequest, run_compaction};
+use mortice_services::{ServiceRequest, run_compaction};
 use mortice_storage::LocalStorage;
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_table::timeline::WriteOperation;

@@ -17,11 +17,10 @@ use crate::delete_partitions;
 use mortice_base::property::check;
 use mortice_commit::writable_table::WritableTable;
 use mortice_merge::config::TableType;
-use mortice_services::maintenance::{
-    MetadataBuildRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction, run_metadata_build,
+use mortice_services::{
+    Cleaning, MetadataBuildRequest, ServiceRequest, VerifyOptions, run_clustering, run_compaction, run_metadata_build,
     run_rollback, verify,
 };
-use mortice_services::services::Cleaning;
 use mortice_table::metadata_table::MetadataTable;
 use mortice_table::plan::{QueryOptions, SnapshotRows};
 use mortice_table::timeline::WriteOperation;

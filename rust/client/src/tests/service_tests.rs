@@ -13,12 +13,11 @@ use mortice_base::ErrorKind;
 use mortice_base::error::Result;
 use mortice_commit::writable_table::WritableTable;
 use mortice_merge::config::ReadOptions;
-use mortice_services::maintenance::{
-    MetadataBuildRequest, RollbackResult, ServiceRequest, VerifyOptions, plan_clustering, plan_compaction,
-    plan_log_compaction, plan_rollback, run_clustering, run_compaction, run_log_compaction, run_metadata_build,
-    run_rollback, verify,
+use mortice_services::{
+    Clean, Cleaning, MetadataBuildRequest, RollbackResult, ServiceRequest, VerifyOptions, plan_clustering,
+    plan_compaction, plan_log_compaction, plan_rollback, run_clustering, run_compaction, run_log_compaction,
+    run_metadata_build, run_rollback, verify,
 };
-use mortice_services::services::{Clean, Cleaning};
 use mortice_storage::StorageOptions;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, WriteOperation};

@@ -14,7 +14,7 @@ use crate::stored_columns;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::ReadOptions;
-use mortice_services::maintenance::{VerifyOptions, verify};
+use mortice_services::{VerifyOptions, verify};
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{LocalStorage, StorageOptions};
 use mortice_table::timeline::{Action, Timeline};

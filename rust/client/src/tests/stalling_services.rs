@@ -12,11 +12,11 @@ use mortice_base::error::Result;
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::config::ReadOptions;
-use mortice_services::maintenance::{
-    MetadataBuildRequest, SavepointRequest, ServiceRequest, run_clustering, run_compaction, run_log_compaction,
-    run_metadata_build, run_repair, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,
+use mortice_services::{
+    Archival, Cleaning, MetadataBuildRequest, SavepointRequest, ServiceRequest, run_clustering, run_compaction,
+    run_log_compaction, run_metadata_build, run_repair, run_restore, run_rollback, run_savepoint,
+    run_savepoint_deletion,
 };
-use mortice_services::services::{Archival, Cleaning};
 use mortice_table::timeline::WriteOperation;
 
 pub(super) const SHARED: [(&str, &str); 7] = [

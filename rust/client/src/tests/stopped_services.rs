@@ -19,11 +19,10 @@ use mortice_commit::commit::{NewTable, create_table};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_formats::filter::Filter;
 use mortice_merge::config::{ReadOptions, TableType, TableVersion};
-use mortice_services::maintenance::{
-    FindingKind, MetadataBuildRequest, SavepointRequest, ServiceRequest, VerifyOptions, VerifyReport,
+use mortice_services::{
+    Cleaning, FindingKind, MetadataBuildRequest, SavepointRequest, ServiceRequest, VerifyOptions, VerifyReport,
     run_log_compaction, run_metadata_build, run_restore, run_rollback, run_savepoint, verify,
 };
-use mortice_services::services::Cleaning;
 use mortice_storage::failing_store::FailingStore;
 use mortice_storage::{FileStore, LocalStorage, StorageOptions};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};

@@ -11,7 +11,7 @@ use mortice_base::error::{ErrorKind, Result};
 use mortice_commit::commit::{Clock, TimelineWriter};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::TableType;
-use mortice_services::maintenance::{FindingKind, RepairResult, VerifyOptions, plan_repair, run_repair, verify};
+use mortice_services::{FindingKind, RepairResult, VerifyOptions, plan_repair, run_repair, verify};
 use mortice_storage::interrupted_store::Meanwhile;
 use mortice_storage::{FileStore, LocalStorage, RenameOutcome, StoreWrapper};
 use mortice_table::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, TimelineMetadata};

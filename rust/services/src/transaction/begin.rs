@@ -6,10 +6,9 @@ use bytes::Bytes;
 
 use super::Transaction;
 use super::recorded_store::DataStore;
-use crate::services::{
-    InlineServices, MetadataServices, Rollbacks, check_no_restore, refused_by_metadata, remove_leftovers,
-    roll_back_failed_writes,
-};
+use crate::inline_options::InlineServices;
+use crate::metadata_services::MetadataServices;
+use crate::recovery::{Rollbacks, check_no_restore, refused_by_metadata, remove_leftovers, roll_back_failed_writes};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{Clock, Heartbeat, TimelineWriter, delete_heartbeat, request_instant};
@@ -156,7 +155,7 @@ pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<
     let rollbacks = Rollbacks::new(&state);
     let failed = roll_back_failed_writes(&rollbacks, &state.table.timeline, policy, heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
-    if failed.is_changed {
+    if failed.is_changed() {
         state.table = target.reopen()?;
     }
     let is_changed =

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::{ColumnIds, CommitExtra};
+use super::CommitExtra;
+use super::column_ids::ColumnIds;
 use mortice_avro::Schema;
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::column_ids::with_stored_schema;
+use super::column_ids::{ColumnIds, with_stored_schema};
 use super::commit_metadata::{commit_metadata, completed_content};
 use super::place::{ARCHIVED_ROLLBACK, Compared};
-use super::{ColumnIds, CommitExtra, Committed, Transaction};
+use super::{CommitExtra, Committed, Transaction};
 use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::CompletionTime;

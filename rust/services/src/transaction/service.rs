@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::begin::{repaired, start_heartbeat};
 use super::{Committed, Transaction};
-use crate::services::{Rollbacks, check_no_restore};
+use crate::recovery::{Rollbacks, check_no_restore};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{Heartbeats, request_instant};
@@ -77,7 +77,7 @@ fn request(
 /// # Errors
 /// As for [`Transaction::begin`] and [`Rollbacks::roll_back_execution`].
 ///
-/// [`Rollbacks::roll_back_execution`]: crate::services::Rollbacks::roll_back_execution
+/// [`Rollbacks::roll_back_execution`]: crate::recovery::Rollbacks::roll_back_execution
 pub fn begin_service(
     target: &Arc<WritableTable>,
     operation: WriteOperation,
@@ -141,7 +141,7 @@ pub(crate) fn change_metadata(target: &WritableTable, rebuilds: bool) -> Result<
 /// # Errors
 /// As for [`Transaction::begin`] and [`Rollbacks::roll_back`].
 ///
-/// [`Rollbacks::roll_back`]: crate::services::Rollbacks::roll_back
+/// [`Rollbacks::roll_back`]: crate::recovery::Rollbacks::roll_back
 pub fn give_up(target: &WritableTable, instant: &RequestedTime) -> Result<()> {
     target.locked(|table, _| {
         check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;

@@ -8,7 +8,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::later_clean::{LATER, put_later_clean};
-use super::{CommitExtra, Committed, Transaction, schedule};
+use super::service::schedule;
+use super::{CommitExtra, Committed, Transaction};
 use mortice_avro as avro;
 use mortice_base::ErrorKind;
 use mortice_base::error::{Error, Result};

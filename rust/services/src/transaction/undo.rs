@@ -2,7 +2,7 @@
 
 use super::Transaction;
 use super::place::ARCHIVED_ROLLBACK;
-use crate::services::{Rollbacks, remove_files_of_attempt};
+use crate::recovery::{Rollbacks, remove_files_of_attempt};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::commit::{HeldLock, WrittenGroups};
 use mortice_commit::writable_table::TableState;

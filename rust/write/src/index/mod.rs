@@ -60,9 +60,7 @@ pub use choice::{choose_index, choose_index_of};
 pub use incoming_keys::{IncomingKeys, partitions_of};
 pub use index::Index;
 pub use indexed_rows::IndexedRows;
-#[cfg(any(test, feature = "testing"))]
-pub use inserted_keys::first_common_key;
-pub use inserted_keys::{CommonKey, common_key};
+pub use inserted_keys::{CommonKey, common_key, first_common_key};
 pub use layout_check::are_buckets;
 pub use layout_check::shared_buckets;
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};

@@ -15,7 +15,7 @@ use mortice_base::ErrorKind;
 use mortice_base::names::bucket_in;
 use mortice_base::row_number::at;
 use mortice_merge::config::TableType;
-use mortice_services::maintenance::{ServiceRequest, run_clustering, run_compaction};
+use mortice_services::{ServiceRequest, run_clustering, run_compaction};
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::{MetadataPart, WriteOperation};

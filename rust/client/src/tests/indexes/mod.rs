@@ -21,7 +21,7 @@ use mortice_base::names::bucket_in;
 use mortice_base::row_number::at;
 use mortice_merge::config::{TableType, WriteOptions};
 use mortice_merge::keys::RowKeys;
-use mortice_services::maintenance::{ServiceRequest, run_compaction};
+use mortice_services::{ServiceRequest, run_compaction};
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{Index, Provenance, Tagged, TaskLookUp, bucket_of, choose_index, choose_index_of};
 use places::{Found, Group, base_rows, groups, snapshot};

@@ -27,10 +27,9 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::commit::{NewTable, SKEW_MS, create_table};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::config::{TableType, TableVersion};
-use mortice_services::maintenance::{
-    Finding, FindingKind, ServiceRequest, VerifyOptions, run_compaction, run_repair, verify,
+use mortice_services::{
+    Cleaning, Finding, FindingKind, ServiceRequest, VerifyOptions, run_compaction, run_repair, verify,
 };
-use mortice_services::services::Cleaning;
 use mortice_storage::{Storage, parallel};
 use mortice_table::timeline::WriteOperation;
 use reader::{Answer, read, read_often};

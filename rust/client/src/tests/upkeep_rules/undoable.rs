@@ -6,7 +6,7 @@ use super::super::simulation::{Random, seeds};
 use super::by_hand::{ALL, ByHand, Written, time, write_options};
 use mortice_base::error::ErrorKind;
 use mortice_commit::commit::{Clock, RolledBackFiles};
-use mortice_services::services::MetadataServices;
+use mortice_services::MetadataServices;
 use mortice_table::timeline::{Action, Instant, WriteOperation};
 
 /// What happens to a table, in turn.

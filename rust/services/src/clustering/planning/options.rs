@@ -1,0 +1,165 @@
+//! Options of clustering plans (`HoodieClusteringConfig`).
+
+use mortice_base::error::{Error, Result};
+use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_write::write::MAX_FILE_BYTES;
+
+const PLAN_CLASS: WriteOption<option_names::Word> = option_names::CLUSTERING_PLAN_STRATEGY_CLASS;
+const EXECUTION_CLASS: WriteOption<option_names::Word> = option_names::CLUSTERING_EXECUTION_STRATEGY_CLASS;
+const FILTER_MODE: WriteOption<option_names::Word> = option_names::CLUSTERING_PLAN_PARTITION_FILTER_MODE;
+const BEGIN: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_BEGIN_PARTITION;
+const END: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_END_PARTITION;
+const SELECTED: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_SELECTED;
+const REGEX: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_REGEX_PATTERN;
+/// The columns that rows are sorted by: an option, and a parameter of plans.
+pub(super) const SORT_COLUMNS: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS;
+/// How the class of a strategy ends that rewrites rows in the order of columns: Spark's, Java's, Flink's.
+pub(super) const SORT_AND_SIZE: &str = "SortAndSizeExecutionStrategy";
+const DEFAULT_EXECUTION: &str = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy";
+
+/// Which partitions are planned (`ClusteringPlanPartitionFilterMode`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PartitionMode {
+    /// All.
+    All,
+    /// So many of the last by path, without so many of the very last.
+    RecentDays {
+        /// How many; 0 is no limit.
+        taken: usize,
+        /// How many of the last are left out.
+        skipped: usize,
+    },
+    /// Those between two paths, both included.
+    Between(String, String),
+    /// Of the partitions by path, those whose number modulo 24 is the hour of the day.
+    DayRolling,
+}
+
+/// Options of clustering plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ClusteringOptions {
+    /// Base files below this size are rewritten.
+    pub(super) small_file_bytes: u64,
+    /// The size of new files.
+    pub target_file_bytes: u64,
+    pub(super) max_group_bytes: u64,
+    pub(super) max_groups: usize,
+    /// The size that is expected of a file group without a base file.
+    pub(super) base_file_bytes: u64,
+    /// Whether a single file slice is rewritten.
+    pub(super) single_slices: bool,
+    pub(super) sort_columns: Option<String>,
+    pub(super) execution_class: String,
+    pub(super) mode: PartitionMode,
+    /// Partitions by path; none are all.
+    pub(super) selected: Option<Vec<String>>,
+    pub(super) pattern: Option<String>,
+}
+
+impl ClusteringOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option, for values that are not of its type; `Unsupported` for strategies that this release does
+    /// not have.
+    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
+        let small = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_SMALL_FILE_LIMIT)?;
+        let target = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_TARGET_FILE_MAX_BYTES)?;
+        let of_group = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_BYTES_PER_GROUP)?;
+        let singles = option_names::CLUSTERING_PLAN_STRATEGY_SINGLE_GROUP_CLUSTERING_ENABLED;
+        let execution = options.text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
+        if !execution.ends_with(SORT_AND_SIZE) {
+            let message = format!("unsupported {EXECUTION_CLASS}={execution} (supported: {DEFAULT_EXECUTION})");
+            return Err(Error::unsupported(message));
+        }
+        Ok(Self {
+            small_file_bytes: small,
+            target_file_bytes: target,
+            max_group_bytes: of_group,
+            max_groups: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_NUM_GROUPS)?,
+            base_file_bytes: options.integer(MAX_FILE_BYTES)?,
+            single_slices: options.boolean(singles)?,
+            sort_columns: options.text(SORT_COLUMNS).map(str::to_owned),
+            execution_class: execution.to_owned(),
+            mode: partition_mode(options)?,
+            selected: options.text(SELECTED).map(listed),
+            pattern: options.text(REGEX).map(str::to_owned),
+        })
+    }
+
+    /// The columns that rows are sorted by; none are not sorted.
+    #[must_use]
+    pub(crate) fn sort_columns(&self) -> Vec<String> {
+        self.sort_columns.as_deref().map(listed).unwrap_or_default()
+    }
+}
+
+/// The parts of a list, which are separated by commas.
+pub(super) fn listed(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|column| !column.is_empty()).map(str::to_owned).collect()
+}
+
+/// The partition filter: that of the option, or of an older plan strategy (`checkAndGetClusteringPlanStrategy`).
+fn partition_mode(options: &WriteOptions) -> Result<PartitionMode> {
+    let class = options.text(PLAN_CLASS).unwrap_or("");
+    let strategy = class.rsplit('.').next().unwrap_or(class);
+    let mode = match strategy {
+        "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
+            options.word(FILTER_MODE)?
+        }
+        "SparkRecentDaysClusteringPlanStrategy" | "JavaRecentDaysClusteringPlanStrategy" => "RECENT_DAYS",
+        "SparkSelectedPartitionsClusteringPlanStrategy" => "SELECTED_PARTITIONS",
+        _ => {
+            let message = format!(
+                "unsupported {PLAN_CLASS}={class} (supported: SparkSizeBasedClusteringPlanStrategy, with {FILTER_MODE})"
+            );
+            return Err(Error::unsupported(message));
+        }
+    };
+    let bound = |name: WriteOption<option_names::Text>| {
+        let given = options.given_text(name).map(|path| path.trim().to_owned());
+        given.ok_or_else(|| Error::invalid_argument(format!("{FILTER_MODE}=SELECTED_PARTITIONS needs option {name}")))
+    };
+    match mode.to_ascii_uppercase().as_str() {
+        "NONE" => Ok(PartitionMode::All),
+        "RECENT_DAYS" => Ok(PartitionMode::RecentDays {
+            taken: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_DAYBASED_LOOKBACK_PARTITIONS)?,
+            skipped: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_DAYBASED_SKIPFROMLATEST_PARTITIONS)?,
+        }),
+        "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(bound(BEGIN)?, bound(END)?)),
+        "DAY_ROLLING" => Ok(PartitionMode::DayRolling),
+        _ => Err(Error::invalid_argument(format!(
+            "option {FILTER_MODE} must be NONE, RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING, got {mode:?}"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(options: &[(&str, &str)]) -> Result<ClusteringOptions> {
+        let options = WriteOptions::resolve(options.iter().copied())?;
+        ClusteringOptions::from_options(&options)
+    }
+
+    #[test]
+    fn defaults_are_those_of_hudi() {
+        let options = parse(&[]).unwrap();
+        assert_eq!((options.small_file_bytes, options.target_file_bytes), (314_572_800, 1_073_741_824));
+        assert_eq!((options.max_group_bytes, options.max_groups), (2_147_483_648, 30));
+        assert_eq!((options.mode, options.single_slices), (PartitionMode::All, true));
+    }
+
+    #[test]
+    fn wrong_values_are_refused_by_name() {
+        for (name, value) in [
+            (FILTER_MODE.name(), "YESTERDAY"),
+            (FILTER_MODE.name(), "SELECTED_PARTITIONS"),
+            (PLAN_CLASS.name(), "org.apache.hudi.Other"),
+            ("hoodie.clustering.plan.strategy.max.num.groups", "0"),
+        ] {
+            assert!(parse(&[(name, value)]).unwrap_err().to_string().contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The rows of a plan's groups, written to new file groups (`MultipleSparkJobExecutionStrategy`, `SparkSortAndSizeExecutionStrategy`).
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::row_order::{RowLayout, RowOrder};
+use crate::clustering::planning::{ClusteringOptions, PlannedClustering, PlannedGroup};
+use mortice_base::error::{Error, Result};
+use mortice_base::names::RequestedTime;
+use mortice_base::progress;
+use mortice_merge::config::WriteOptions;
+use mortice_merge::spill::SpillFolder;
+use mortice_storage::{FileStore, check_cancelled, parallel};
+use mortice_table::plan::{OpenTable, QueryOptions};
+use mortice_table::read::Stream;
+use mortice_write::index::new_group_prefix;
+use mortice_write::rows::{RowSorter, WriteSchema};
+use mortice_write::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+
+/// Bytes of rows in open row groups, of all threads.
+const OPEN_BYTES: usize = 192 << 20;
+/// Bytes of rows that are sorted at a time, of all threads.
+const RUN_BYTES: usize = 128 << 20;
+
+/// The execution of a plan.
+pub struct ClusteringRun<'a> {
+    store: &'a Arc<dyn FileStore>,
+    table: &'a OpenTable,
+    schema: &'a WriteSchema,
+    instant: &'a RequestedTime,
+    base: BaseFileOptions,
+    layout: RowLayout,
+}
+
+impl<'a> ClusteringRun<'a> {
+    /// By the options of a table's user.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option.
+    pub fn new(
+        (store, table): (&'a Arc<dyn FileStore>, &'a OpenTable),
+        schema: &'a WriteSchema,
+        instant: &'a RequestedTime,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let target = ClusteringOptions::from_options(options)?.target_file_bytes;
+        let base =
+            BaseFileOptions::of_size(options, table.config.layout(), target)?.of_table_type(table.config.table_type);
+        Ok(Self { store, table, schema, instant, base, layout: RowLayout::from_options(options)? })
+    }
+
+    /// Writes all groups, several at a time.
+    ///
+    /// # Errors
+    /// What reading the table may fail with; those of the store; `Internal` if rows are lost; `Interrupted` after a signal.
+    pub(super) fn write_groups(&self, plan: &PlannedClustering) -> Result<Vec<WriteStatus>> {
+        let cores = parallel::cores();
+        let threads = cores.min(plan.groups.len()).max(1);
+        let attempt = WriteToken::new_attempt();
+        let tasks: Vec<(u32, &PlannedGroup)> = (0..).zip(&plan.groups).collect();
+        progress::begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(group.bytes())));
+        let statuses = parallel::map(&tasks, threads, |(task, group)| {
+            let token = WriteToken { task: *task, stage: 0, attempt };
+            let written = self.write_group(group, &plan.sort_columns, token, (cores, threads))?;
+            progress::advance(group.bytes());
+            Ok(written)
+        })?;
+        if statuses.len() != tasks.len() {
+            return Err(Error::internal(format!("{} of {} groups have a result", statuses.len(), tasks.len())));
+        }
+        Ok(statuses.into_iter().flatten().collect())
+    }
+
+    /// Writes one group, in one thread, and with the memory of all.
+    ///
+    /// # Errors
+    /// As for [`Self::write_groups`].
+    pub fn write_alone(
+        &self,
+        group: &PlannedGroup,
+        sort_columns: &[String],
+        token: WriteToken,
+    ) -> Result<Vec<WriteStatus>> {
+        self.write_group(group, sort_columns, token, (1, 1))
+    }
+
+    fn write_group(
+        &self,
+        group: &PlannedGroup,
+        sort_columns: &[String],
+        token: WriteToken,
+        (cores, threads): (usize, usize),
+    ) -> Result<Vec<WriteStatus>> {
+        check_cancelled()?;
+        let scan = self.table.stored_rows(&group.slices, &QueryOptions::default())?;
+        let sample = |columns: &[String]| {
+            let columns = QueryOptions { columns: Some(columns.to_vec()), ..QueryOptions::default() };
+            Ok(self.table.stored_rows(&group.slices, &columns)?.stream())
+        };
+        let order = RowOrder::by_columns(sort_columns, self.layout, &scan.schema(), sample)?;
+        let stream = Stream::new(scan.schema(), scan.splits().to_vec(), cores.div_ceil(threads));
+        let target = CreateTarget {
+            partition: group.partition.clone(),
+            file_id_prefix: new_group_prefix(),
+            instant: self.instant.clone(),
+            token,
+        };
+        let store = Arc::clone(self.store);
+        let handle = CreateHandle::new(store, &self.schema.stored, target, self.base.clone(), false);
+        let mut output =
+            Output { handle, has_meta: self.table.config.populate_meta_fields, memory: OPEN_BYTES / threads };
+        let mut rows = 0_u64;
+        match order {
+            None => {
+                for batch in stream {
+                    let batch = batch?;
+                    rows = rows.saturating_add(batch.num_rows() as u64);
+                    output.insert(&batch)?;
+                }
+            }
+            Some(order) => {
+                let mut sorter = RowSorter::new(&scan.schema(), RUN_BYTES / threads, SpillFolder::new(None));
+                for batch in stream {
+                    let batch = batch?;
+                    rows = rows.saturating_add(batch.num_rows() as u64);
+                    sorter.add(&batch, order.keys(&batch)?)?;
+                }
+                for batch in sorter.finish()? {
+                    output.insert(&batch?)?;
+                }
+            }
+        }
+        output.finish(rows)
+    }
+}
+
+/// The new files of a group.
+struct Output {
+    handle: CreateHandle,
+    has_meta: bool,
+    /// Bytes of rows that wait for their row group to be complete.
+    memory: usize,
+}
+
+impl Output {
+    fn insert(&mut self, rows: &RecordBatch) -> Result<()> {
+        check_cancelled()?;
+        self.handle.insert(rows, if self.has_meta { MetaColumns::Kept } else { MetaColumns::Absent })?;
+        if self.handle.held_bytes() > self.memory { self.handle.end_row_group() } else { Ok(()) }
+    }
+
+    /// Completes the files, which must have so many rows.
+    fn finish(self, rows: u64) -> Result<Vec<WriteStatus>> {
+        let statuses = self.handle.finish()?;
+        let written = statuses.iter().fold(0_u64, |sum, status| sum.saturating_add(status.writes));
+        if written != rows {
+            return Err(Error::internal(format!("{written} of {rows} rows of a clustering were written")));
+        }
+        Ok(statuses)
+    }
+}
