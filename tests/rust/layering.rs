@@ -15,7 +15,7 @@ const CRATES: &[&str] =
     &["base", "storage", "avro", "formats", "expr", "merge", "table", "write", "commit", "services", "client"];
 
 /// Crates that are one module.
-const ONE_MODULE: &[&str] = &["storage", "avro", "expr", "client"];
+const ONE_MODULE: &[&str] = &["storage", "avro", "expr", "services", "client"];
 
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
@@ -25,6 +25,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("cursor", &[]),
     ("gzip", &[]),
     ("progress", &[]),
+    ("property", &[]),
     ("trusted", &[]),
     ("zone_rules", &[]),
     ("protobuf", &["cursor"]),

@@ -1,4 +1,5 @@
-//! Runs a test with random input. A failure prints the smallest input that was found, and the seed, which `MORTICE_TEST_SEED` repeats.
+//! Runs a test with random input. A failure prints the smallest input that was found, and the seed, which
+//! `MORTICE_TEST_SEED` repeats.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "it is a part of tests")]
 

@@ -1,7 +1,6 @@
 //! Payloads read as tasks and drivers read them, and written again: for tests that change them.
 
-use super::reports::ReadReport;
-use super::state::WriteState;
+use crate::distributed::exchange::{ReadReport, WriteState};
 use mortice_base::error::Result;
 
 /// Reads the state for a stage, and writes it again.

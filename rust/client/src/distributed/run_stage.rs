@@ -1,18 +1,10 @@
 //! Runs one task of a stage.
 
-use super::insert_stage::InsertStage;
-use super::keys_stage::KeysStage;
-use super::move_stage::MoveStage;
-use super::prepare_stage::PrepareStage;
-use super::route_stage::RouteStage;
-use super::rows_stage::RowsStage;
-use super::service_stage::ServiceStage;
-use super::specs::StageSpec;
-use super::split_stage::SplitStage;
-use super::stage::{Input, StageBatches, TaskAttempt};
-use super::state::{Work, work_of};
-use super::tag_stage::TagStage;
-use super::write_stage::WriteStage;
+use crate::distributed::exchange::{Input, SplitStage, StageBatches, StageSpec, TaskAttempt, Work, work_of};
+use crate::distributed::rows::{
+    InsertStage, KeysStage, MoveStage, PrepareStage, RouteStage, RowsStage, TagStage, WriteStage,
+};
+use crate::distributed::services::ServiceStage;
 use mortice_base::error::Result;
 
 /// Runs one task of a stage.

@@ -193,8 +193,13 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, Int64Type};
 
-    use super::super::clauses::{MergeClauses, NotMatched};
-    use super::super::testing::{Row, TestTable, batch, names, options};
+    use super::super::clauses::MergeClauses;
+    use super::super::clauses::NotMatched;
+    use super::super::testing::Row;
+    use super::super::testing::TestTable;
+    use super::super::testing::batch;
+    use super::super::testing::names;
+    use super::super::testing::options;
     use super::*;
 
     const GIVEN: [Row; 3] = [("a", "oslo", 5.0, 9), ("b", "oslo", 6.0, 2), ("c", "oslo", 7.0, 3)];

@@ -30,7 +30,8 @@ pub(super) fn key_text(rows: &RecordBatch, names: &[String], row: usize) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{batch, names};
+    use super::super::testing::batch;
+    use super::super::testing::names;
     use super::*;
 
     #[test]

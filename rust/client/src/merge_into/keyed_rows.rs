@@ -185,8 +185,12 @@ mod tests {
     use arrow_array::ArrayRef;
     use arrow_array::cast::AsArray;
 
-    use super::super::clauses::{MergeClauses, NotMatched};
-    use super::super::testing::{TestTable, batch, names, options};
+    use super::super::clauses::MergeClauses;
+    use super::super::clauses::NotMatched;
+    use super::super::testing::TestTable;
+    use super::super::testing::batch;
+    use super::super::testing::names;
+    use super::super::testing::options;
     use super::*;
 
     fn plan(given: &[&str], not_matched: NotMatched) -> MergePlan {

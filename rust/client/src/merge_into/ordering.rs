@@ -75,7 +75,8 @@ mod tests {
 
     use arrow_array::{ArrayRef, Int64Array};
 
-    use super::super::testing::{batch, names};
+    use super::super::testing::batch;
+    use super::super::testing::names;
     use super::*;
 
     fn rows(a: &[Option<i64>], b: &[Option<i64>]) -> RecordBatch {

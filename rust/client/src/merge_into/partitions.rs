@@ -78,8 +78,10 @@ mod tests {
     use arrow_array::ArrayRef;
     use arrow_schema::{DataType, Field, Schema};
 
-    use super::super::clauses::{MergeClauses, NotMatched};
-    use super::super::testing::{names, options};
+    use super::super::clauses::MergeClauses;
+    use super::super::clauses::NotMatched;
+    use super::super::testing::names;
+    use super::super::testing::options;
     use super::*;
     use mortice_commit::commit::{NewTable, create_table};
     use mortice_merge::config::{ReadOptions, TableType, TableVersion};

@@ -321,7 +321,9 @@ fn check_insertable(config: &TableConfig, given: &[String]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{TestTable, names, options};
+    use super::super::testing::TestTable;
+    use super::super::testing::names;
+    use super::super::testing::options;
     use super::*;
 
     const GLOBAL: (&str, &str) = ("hoodie.index.type", "GLOBAL_SIMPLE");

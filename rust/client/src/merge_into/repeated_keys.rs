@@ -81,7 +81,8 @@ mod tests {
 
     use arrow_array::{Array, Float64Array, StringArray};
 
-    use super::super::testing::{batch, names};
+    use super::super::testing::batch;
+    use super::super::testing::names;
     use super::*;
 
     fn types_of(columns: &[ArrayRef]) -> impl Iterator<Item = DataType> {

@@ -85,7 +85,11 @@ pub(super) fn written_columns(plan: &MergePlan) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::super::clauses::NotMatched;
-    use super::super::testing::{Row, TestTable, batch, names, options};
+    use super::super::testing::Row;
+    use super::super::testing::TestTable;
+    use super::super::testing::batch;
+    use super::super::testing::names;
+    use super::super::testing::options;
     use super::*;
     use mortice_base::ErrorKind;
     use mortice_formats::filter::{Literal, Operator, Term};

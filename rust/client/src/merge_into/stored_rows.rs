@@ -51,7 +51,8 @@ pub(super) fn read_rows(scan: &Scan, memory: RowMemory) -> Result<RowBatches> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{TestTable, names};
+    use super::super::testing::TestTable;
+    use super::super::testing::names;
     use super::*;
     use mortice_table::plan::SnapshotRows;
 
