@@ -84,6 +84,7 @@ __all__ = [
     "merge_buckets",
     "merge_into",
     "merge_rows",
+    "option_default",
     "parse_filter",
     "pause_after_conflict",
     "plan_cluster",
@@ -774,6 +775,9 @@ class Table:
     def uri(self) -> str: ...
     @property
     def version(self) -> int: ...
+    @property
+    def has_meta_columns(self) -> bool:
+        """Whether files have Hudi's meta columns (`hoodie.populate.meta.fields`)."""
     @property
     def merge_mode(self) -> str: ...
     @property
@@ -1476,6 +1480,9 @@ def cluster(
 
 def is_table_property(name: str) -> bool:
     """Whether an option of writes names a property of the table, which the table keeps."""
+
+def option_default(name: str) -> str:
+    """Returns the value that an option of writes and services has if it is not given."""
 
 def pause_after_conflict(options: Mapping[str, str], attempt: int) -> float | None:
     """How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not."""

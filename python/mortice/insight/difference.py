@@ -102,7 +102,7 @@ def diff_of(table: TableView, begin: InstantLike, end: InstantLike, columns: lis
         InvalidArgumentError: The instants are in the wrong order, or there is no `begin`.
         UnsupportedError: The table has no meta columns.
     """
-    if table.properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
+    if not table.has_meta_columns:
         raise UnsupportedError("diff needs the meta columns, which this table does not have")
     first, last = _bounds(table, begin, end)
     names = columns if columns is not None else [one for one in table.schema.names if not one.startswith(META_PREFIX)]

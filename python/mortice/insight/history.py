@@ -105,7 +105,7 @@ def history_of(table: TableView, key: str, partition: str | None) -> RecordHisto
     """
     if not isinstance(key, str) or not key:
         raise InvalidArgumentError(f"key must be a record key, a non-empty string, got {key!r}")
-    if table.properties.get("hoodie.populate.meta.fields", "true").lower() == "false":
+    if not table.has_meta_columns:
         raise UnsupportedError("history needs the meta columns, which this table does not have")
     search = _Search(table, key, partition)
     versions = _in_order(search.versions(), search.completed)

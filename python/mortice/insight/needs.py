@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mortice import _mortice
 from mortice.errors import MorticeError
 from mortice.insight.table_view import TableView
 from mortice.values.timeline import Instant
@@ -13,10 +14,7 @@ from mortice.values.timeline import Instant
 __all__ = ["COLUMNS", "SERVICES", "ServiceNeed", "cells_of", "needs_of"]
 
 DELTA_COMMITS = "hoodie.compact.inline.max.delta.commits"
-COMPACTION_COMMITS = 5
-"""The default of `hoodie.compact.inline.max.delta.commits` in Hudi."""
-CLUSTERING_COMMITS = 4
-"""The default of `hoodie.clustering.inline.max.commits` in Hudi."""
+CLUSTERING_COMMITS = "hoodie.clustering.inline.max.commits"
 SERVICES = ("compact", "cluster", "clean", "archive")
 """In the order in which they are run: a clean deletes what the others have replaced."""
 COLUMNS = ["service", "state", "files", "bytes", "gain"]
@@ -94,7 +92,7 @@ def commits_since(instants: Iterable[Instant], is_service: Callable[[Instant], b
 def _compact(table: TableView, options: dict[str, Any]) -> ServiceNeed:
     if table.properties.get("hoodie.table.type") != "MERGE_ON_READ":
         return ServiceNeed("compact", False, "a copy-on-write table has no logs", 0, 0, 0)
-    due = table.plan_compact({DELTA_COMMITS: COMPACTION_COMMITS} | options)
+    due = table.plan_compact({DELTA_COMMITS: _mortice.option_default(DELTA_COMMITS)} | options)
     # Without the option, one is planned after any number of delta commits.
     planned = due or table.plan_compact({name: value for name, value in options.items() if name != DELTA_COMMITS})
     slices = [one for plan in planned for one in plan.slices]
@@ -110,7 +108,7 @@ def _cluster(table: TableView, options: dict[str, Any]) -> ServiceNeed:
     # A new group of a single file group only sorts it again: that is not due by itself.
     fewer = [one for one in groups if one.instant is not None or len(one.file_ids) > one.outputs]
     less = sum(len(one.file_ids) - one.outputs for one in fewer)
-    limit = int(options.get("hoodie.clustering.inline.max.commits", CLUSTERING_COMMITS))
+    limit = int(options.get(CLUSTERING_COMMITS, _mortice.option_default(CLUSTERING_COMMITS)))
     since = commits_since(table.timeline.active, lambda one: _is_clustering(table, one))
     is_due = bool(pending) or (less > 0 and since >= limit)
     gain = f"makes {less:,} file groups fewer" if less > 0 else "no file groups fewer"

@@ -69,6 +69,11 @@ class TableBase:
         """The columns of the partition path."""
         return self._native.partition_fields
 
+    @property
+    def has_meta_columns(self) -> bool:
+        """Whether files have Hudi's meta columns (`hoodie.populate.meta.fields`)."""
+        return self._native.has_meta_columns
+
     @cached_property
     def timeline(self) -> Timeline:
         """The table's timeline: its active and archived instants and their metadata."""

@@ -18,7 +18,7 @@ from mortice._mortice import (
     SavepointResult,
 )
 from mortice.errors import InvalidArgumentError
-from mortice.services import clean_reason, metadata_table, verification
+from mortice.services import metadata_table, verification
 from mortice.services.instant_argument import WRITES, InstantOrCommit, requested_time
 from mortice.table.base import TableBase
 from mortice.values.observe import observed
@@ -160,17 +160,11 @@ class TableServices(TableBase):
         Raises as `upsert`; `InvalidTableError` if a pending plan names what is no data file of the table: then nothing
         is deleted.
         """
-        return self._explained(self._run("clean", _mortice.clean, checked_options(options), DOES), options)
+        return self._run("clean", _mortice.clean, checked_options(options), DOES)
 
     def plan_clean(self, options: Mapping[str, Any] | None = None) -> CleanResult:
         """Returns what `clean` would delete."""
-        planned = _mortice.clean(self.uri, self._storage_options, checked_options(options), PLANS)
-        return self._explained(planned, options)
-
-    def _explained(self, done: CleanResult, options: Mapping[str, Any] | None) -> CleanResult:
-        if any(one.files or one.partitions for one in done.cleans):
-            return done
-        return done.__replace__(reason=clean_reason.reason_of(self.timeline, options))
+        return _mortice.clean(self.uri, self._storage_options, checked_options(options), PLANS)
 
     def archive(self, options: Mapping[str, Any] | None = None) -> ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.

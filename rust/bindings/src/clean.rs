@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use mortice::services;
-use mortice::services;
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, at_location};
@@ -66,7 +65,7 @@ pub(crate) fn clean(
     let clean = if dry_run { services::plan_cleaning } else { services::run_cleaning };
     let done = at_location(py, uri, &storage_options, |location| clean(location, &options))?;
     warn(py, &done.warnings)?;
-    Ok(CleanResult { cleans: done.cleans.into_iter().map(clean_of).collect(), reason: None })
+    Ok(CleanResult { cleans: done.cleans.into_iter().map(clean_of).collect(), reason: done.reason })
 }
 
 fn clean_of(clean: services::Clean) -> Clean {

@@ -100,6 +100,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_function(wrap_pyfunction!(write::is_table_property, module)?)?;
+    module.add_function(wrap_pyfunction!(write::option_default, module)?)?;
     module.add_function(wrap_pyfunction!(write::pause_after_conflict, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;

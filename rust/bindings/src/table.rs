@@ -105,6 +105,11 @@ impl Table {
     }
 
     #[getter]
+    fn has_meta_columns(&self) -> bool {
+        self.0.config().populate_meta_fields
+    }
+
+    #[getter]
     fn merge_mode(&self) -> String {
         self.0.merge().mode.name().to_owned()
     }

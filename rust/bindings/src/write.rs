@@ -48,6 +48,12 @@ pub(crate) fn is_table_property(py: Python<'_>, name: &str) -> PyResult<bool> {
     mortice::config::is_table_property(name).map_err(|error| raised(py, &error))
 }
 
+/// The value that an option of writes and services has if it is not given.
+#[pyfunction]
+pub(crate) fn option_default(py: Python<'_>, name: &str) -> PyResult<&'static str> {
+    mortice::config::default_of(name).map_err(|error| raised(py, &error))
+}
+
 /// How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not
 /// repeat it.
 #[pyfunction]

@@ -72,7 +72,7 @@ def _deleted(spark: SparkSession, target: WriteTarget, filters: Filters) -> Comm
 
 def _key_columns(table: Table) -> list[str]:
     """Returns the columns that keys and partitions are read from."""
-    if table.properties.get("hoodie.populate.meta.fields", "true") == "true":
+    if table.has_meta_columns:
         return list(GENERATED_KEY)
     fields = (*table.record_key_fields, *table.partition_fields)
     return sorted({name.partition(".")[0] for name in fields})

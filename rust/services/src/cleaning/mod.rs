@@ -7,6 +7,7 @@
 //! | `planner` | the files to delete |
 //! | `plan_file` | plans, made and read; paths of foreign plans are checked |
 //! | `delete_planned` | deletes what a plan names |
+//! | `reason` | why a clean deletes nothing |
 //! | `run` | the action: plan, files, metadata table, completed instant |
 //! | `requested` | cleans that a user asks for |
 
@@ -15,6 +16,7 @@ mod earliest;
 mod options;
 mod plan_file;
 mod planner;
+mod reason;
 mod requested;
 mod run;
 

@@ -4,9 +4,9 @@ use mortice_base::error::{Error, Result};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
 const POLICY: WriteOption<option_names::Word> = option_names::CLEAN_POLICY;
-const COMMITS: WriteOption<option_names::Integer> = option_names::CLEAN_COMMITS_RETAINED;
-const VERSIONS: WriteOption<option_names::Integer> = option_names::CLEAN_FILEVERSIONS_RETAINED;
-const HOURS: WriteOption<option_names::Integer> = option_names::CLEAN_HOURS_RETAINED;
+pub(super) const COMMITS: WriteOption<option_names::Integer> = option_names::CLEAN_COMMITS_RETAINED;
+pub(super) const VERSIONS: WriteOption<option_names::Integer> = option_names::CLEAN_FILEVERSIONS_RETAINED;
+pub(super) const HOURS: WriteOption<option_names::Integer> = option_names::CLEAN_HOURS_RETAINED;
 const TRIGGER: WriteOption<option_names::Word> = option_names::CLEAN_TRIGGER_STRATEGY;
 const TRIGGER_COMMITS: WriteOption<option_names::Integer> = option_names::CLEAN_TRIGGER_MAX_COMMITS;
 const INCREMENTAL: WriteOption<option_names::Boolean> = option_names::CLEAN_INCREMENTAL_ENABLED;

@@ -11,6 +11,8 @@ use mortice_commit::writable_table::{TableLocation, WritableTable};
 pub struct CleaningResult {
     /// The cleans that were completed, those that were pending before a new one.
     pub cleans: Vec<Clean>,
+    /// Why nothing is deleted; none if something is.
+    pub reason: Option<String>,
     /// Sentences on options that have no effect.
     pub warnings: Vec<String>,
 }
@@ -37,6 +39,9 @@ fn clean(
     cleans: impl Fn(&Cleaning<'_>) -> Result<Vec<Clean>>,
 ) -> Result<CleaningResult> {
     let target = WritableTable::open(location, options, "clean")?;
-    let cleans = cleans(&Cleaning::new(&target)?)?;
-    Ok(CleaningResult { cleans, warnings: target.warnings().to_vec() })
+    let cleaning = Cleaning::new(&target)?;
+    let cleans = cleans(&cleaning)?;
+    let deletes = cleans.iter().any(|clean| !clean.files.is_empty() || !clean.partitions.is_empty());
+    let reason = (!deletes).then(|| cleaning.why_nothing());
+    Ok(CleaningResult { cleans, reason, warnings: target.warnings().to_vec() })
 }

@@ -22,6 +22,7 @@ use super::delete_planned::{delete_files, delete_partitions};
 use super::options::CleaningOptions;
 use super::plan_file::{CheckedPlan, plan_of};
 use super::planner::{CleanPlanner, FilesToClean};
+use super::reason::why_nothing;
 use crate::data_paths::DataPath;
 use crate::listings::Listings;
 use crate::recovery::{Rollbacks, check_no_restore, roll_back_failed_writes};
@@ -100,6 +101,12 @@ impl<'a> Cleaning<'a> {
             results.push(result_of_plan(None, &found));
         }
         Ok(results)
+    }
+
+    /// Why a clean finds nothing to delete, if it does not.
+    #[must_use]
+    pub fn why_nothing(&self) -> String {
+        why_nothing(&self.target.latest().timeline, self.options.policy)
     }
 
     /// Completes cleans that are pending, then plans a new one, if there is anything to delete, and runs it.

@@ -29,3 +29,4 @@ pub use decisions::{OptionDecision, OptionHandling, decisions};
 pub use option_names::WriteOption;
 pub use options::WriteOptions;
 pub use parse::{ParsedOptions, is_commit_metadata, is_table_property, table_properties};
+pub use values::default_of;

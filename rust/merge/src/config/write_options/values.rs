@@ -68,7 +68,7 @@ pub(super) fn resolve_value(name: &str, value: &str) -> Result<OptionValue> {
 ///
 /// # Errors
 /// An internal error for an option that has no value, or one that depends on the table or the operation.
-pub(super) fn default_of(name: &str) -> Result<&'static str> {
+pub fn default_of(name: &str) -> Result<&'static str> {
     let default = by_name()?.get(name).map(|known| known.default).filter(|default| !default.is_empty());
     default.ok_or_else(|| Error::internal(format!("option {name} has no default")))
 }
