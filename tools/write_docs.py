@@ -37,7 +37,7 @@ OPTIONS_HEAD = """\
 from mortice.spark.settings.options import read_query
 
 query = read_query({{"path": "/tmp/trips", "columns": "trip_id,fare", "mortice.on.corrupt": "raise"}})
-print(query.columns, query.table_arguments["on_corrupt"])
+print(query.columns, query.read_options.on_corrupt)
 ```
 
 ```text
@@ -69,11 +69,11 @@ and booleans may be in upper or lower case, classes have Hudi's package or none.
 [writing.md](writing.md#options) describes what they do.
 """
 
-ARGUMENTS_HEAD = """\
-## Arguments of `mortice.Table`
+FIELDS_HEAD = """\
+## Fields of `mortice.ReadOptions`
 
-The Python API takes arguments instead of options. The arguments of queries are described at their methods
-(`help(mortice.Table.snapshot)`).
+The Python API takes an object instead of these options: `mortice.Table(path, read_options=mortice.ReadOptions(…))`. The
+arguments of queries are described at their methods (`help(mortice.Table.snapshot)`).
 """
 
 ERRORS_HEAD = """\
@@ -110,8 +110,8 @@ def options_page() -> str:
     parts += list(_rejected())
     parts.append(WRITES_HEAD)
     parts.append(_bullets(_write_options()) + "\n")
-    parts.append(ARGUMENTS_HEAD)
-    parts += list(_arguments())
+    parts.append(FIELDS_HEAD)
+    parts += list(_fields())
     return "\n".join(parts)
 
 
@@ -177,9 +177,9 @@ def _values(kind: str, values: str) -> str:
     return kinds.get(kind, f"several of {listed}" if kind == "classes" else listed)
 
 
-def _arguments() -> Iterator[str]:
-    described = _section(inspect.getdoc(mortice.Table) or "", "Args")
-    parameters = inspect.signature(mortice.Table.__init__).parameters
+def _fields() -> Iterator[str]:
+    described = _section(inspect.getdoc(mortice.ReadOptions) or "", "Args")
+    parameters = inspect.signature(mortice.ReadOptions).parameters
     rows = []
     for name, text in described.items():
         default = parameters[name].default

@@ -22,7 +22,7 @@ def path(tmp_path_factory):
 
 @pytest.mark.benchmark(group=GROUP)
 def test_mortice(benchmark, path):
-    table = mortice.Table(path, threads=1)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(threads=1))
     assert benchmark(lambda: table.snapshot().to_arrow()).num_rows > 0
 
 

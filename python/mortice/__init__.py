@@ -68,6 +68,7 @@ from mortice.queries import QueryPlan, TimeTravelWarning
 from mortice.reading.follow import Follower, Ranges
 from mortice.reading.log_file import LogFile
 from mortice.reading.mergers import register_merger
+from mortice.reading.read_options import ReadOptions
 from mortice.reading.scan import Scan
 from mortice.reading.split import Split
 from mortice.table import Table
@@ -117,6 +118,7 @@ __all__ = [
     "PlannedSlice",
     "QueryPlan",
     "Ranges",
+    "ReadOptions",
     "RecordHistory",
     "RepairResult",
     "RestoreResult",

@@ -36,7 +36,12 @@ def updates(*rows, commit=1):
 
 
 def x_values(path, **options):
-    rows = mortice.Table(path, **options).snapshot(columns=["id", "x"]).to_arrow().to_pylist()
+    rows = (
+        mortice.Table(path, read_options=mortice.ReadOptions(**options))
+        .snapshot(columns=["id", "x"])
+        .to_arrow()
+        .to_pylist()
+    )
     return {row["id"]: row["x"] for row in rows}
 
 
@@ -107,7 +112,13 @@ def test_rows_do_not_depend_on_statistics(kind):
         with tempfile.TemporaryDirectory() as folder:
             groups = data.draw(st.sampled_from([None, 2]))
             path = table(Path(folder), kind, base, *commits, row_group_rows=groups)
-            whole = mortice.Table(path, prune=False).snapshot().to_arrow().select(["id", "x"]).to_pylist()
+            whole = (
+                mortice.Table(path, read_options=mortice.ReadOptions(prune=False))
+                .snapshot()
+                .to_arrow()
+                .select(["id", "x"])
+                .to_pylist()
+            )
             part = mortice.Table(path).snapshot(columns=["id", "x"]).to_arrow().to_pylist()
             assert multiset(part) == multiset(whole)
 

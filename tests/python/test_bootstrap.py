@@ -61,7 +61,10 @@ def test_columns_of_the_skeleton_the_source_or_both(name, columns, table_of):
 def test_pruning_does_not_change_the_rows(name, as_of, filters, table_of):
     arguments = {"as_of": as_of, "filters": filters}
     pruned = mortice.Table(table_of(name)).snapshot(**arguments).to_arrow()
-    assert_same_result(mortice.Table(table_of(name), prune=False).snapshot(**arguments).to_arrow(), pruned)
+    assert_same_result(
+        mortice.Table(table_of(name), read_options=mortice.ReadOptions(prune=False)).snapshot(**arguments).to_arrow(),
+        pruned,
+    )
     whole = mortice.Table(table_of(name)).snapshot(as_of=as_of).to_arrow()
     assert pruned.num_rows == sum(all(satisfies(row, *term) for term in filters) for row in whole.to_pylist())
 
@@ -86,7 +89,11 @@ def test_files_with_different_row_groups_are_read_in_step(table_of):
     rows = scan.to_arrow()
     assert rows.column("id").to_pylist() == rows.column("_hoodie_record_key").to_pylist() == ["k0003", "k0880"]
     for batch_rows in (1, 7, 1000):
-        table = mortice.Table(path, batch_rows=batch_rows).snapshot(as_of=BOOTSTRAP).to_arrow()
+        table = (
+            mortice.Table(path, read_options=mortice.ReadOptions(batch_rows=batch_rows))
+            .snapshot(as_of=BOOTSTRAP)
+            .to_arrow()
+        )
         assert pc.all(pc.equal(table.column("id"), table.column("_hoodie_record_key"))).as_py()
         assert table.num_rows == 900
 

@@ -33,7 +33,7 @@ def expected(name, query):
 
 def open_table(name, table_of, **options):
     semantics = "0.x" if case(name)["hudi_version"].startswith("0.") else "1.x"
-    return mortice.Table(table_of(name), semantics=semantics, **options)
+    return mortice.Table(table_of(name), read_options=mortice.ReadOptions(semantics=semantics, **options))
 
 
 def all_changes(name, table_of, **options):

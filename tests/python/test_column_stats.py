@@ -44,7 +44,7 @@ def with_statistics(name):
 
 @functools.cache
 def without(name):
-    return mortice.Table(paths()[name], use_column_stats=False, prune=False)
+    return mortice.Table(paths()[name], read_options=mortice.ReadOptions(use_column_stats=False, prune=False))
 
 
 @functools.cache
@@ -121,7 +121,9 @@ def key_terms(name):
 @pytest.mark.property
 @pytest.mark.parametrize("name", INDEXED)
 def test_rows_do_not_depend_on_the_record_index(name):
-    indexed = mortice.Table(paths()[name], use_record_index=True, use_column_stats=False)
+    indexed = mortice.Table(
+        paths()[name], read_options=mortice.ReadOptions(use_record_index=True, use_column_stats=False)
+    )
     fewer = []
 
     @explore(10, cases=len(INDEXED))
@@ -154,7 +156,10 @@ def test_explain_reports_skipped_slices():
         f"{everything} of {everything} file slices left out",
     )
     assert scan.to_arrow().num_rows == 0
-    for table in (mortice.Table(paths()[WRONG], use_column_stats=False), mortice.Table(paths()[WRONG], prune=False)):
+    for table in (
+        mortice.Table(paths()[WRONG], read_options=mortice.ReadOptions(use_column_stats=False)),
+        mortice.Table(paths()[WRONG], read_options=mortice.ReadOptions(prune=False)),
+    ):
         other = table.snapshot(filters=[("l", "<", 0)])
         assert (len(other.splits()), skipped_by_statistics(other)) == (everything, None)
     assert skipped_by_statistics(with_statistics(WRONG).snapshot(filters=[("d", "=", 1.5)])) is None

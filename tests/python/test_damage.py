@@ -21,7 +21,7 @@ def damaged(copy_of):
 
 def test_skip_omits_the_block_and_reports_it(damaged):
     path, log = damaged
-    scan = mortice.Table(path, on_corrupt="skip").snapshot()
+    scan = mortice.Table(path, read_options=mortice.ReadOptions(on_corrupt="skip")).snapshot()
     with pytest.warns(mortice.DamagedFileWarning, match=log.name):
         rows = scan.to_arrow()
     (corrupt,) = scan.report()["corrupt"]
@@ -36,7 +36,7 @@ def test_skip_omits_the_block_and_reports_it(damaged):
 def test_raise_names_the_file_and_the_offset(damaged):
     path, log = damaged
     with pytest.raises(mortice.CorruptLogError) as raised:
-        mortice.Table(path, on_corrupt="raise").snapshot().to_arrow()
+        mortice.Table(path, read_options=mortice.ReadOptions(on_corrupt="raise")).snapshot().to_arrow()
     assert raised.value.path.endswith(log.name)
     assert (raised.value.block, raised.value.offset < log.stat().st_size) == (0, True)
     assert log.name in str(raised.value)
@@ -44,8 +44,14 @@ def test_raise_names_the_file_and_the_offset(damaged):
 
 def test_skip_is_the_default(damaged):
     path, _ = damaged
-    skipped = mortice.Table(path, on_corrupt="skip", on_damage="ignore").snapshot().to_arrow()
-    assert_same_result(skipped, mortice.Table(path, on_damage="ignore").snapshot().to_arrow())
+    skipped = (
+        mortice.Table(path, read_options=mortice.ReadOptions(on_corrupt="skip", on_damage="ignore"))
+        .snapshot()
+        .to_arrow()
+    )
+    assert_same_result(
+        skipped, mortice.Table(path, read_options=mortice.ReadOptions(on_damage="ignore")).snapshot().to_arrow()
+    )
 
 
 def test_corrupt_content_of_a_block_is_never_skipped(copy_of):
@@ -58,7 +64,7 @@ def test_corrupt_content_of_a_block_is_never_skipped(copy_of):
     content[block.content_offset + 8 : block.content_offset + 12] = b"\x7f\xff\xff\xff"
     log.write_bytes(content)
     with pytest.raises(mortice.CorruptLogError) as raised:
-        mortice.Table(path, on_corrupt="skip").snapshot().to_arrow()
+        mortice.Table(path, read_options=mortice.ReadOptions(on_corrupt="skip")).snapshot().to_arrow()
     assert raised.value.path.endswith(log.name)
     assert raised.value.offset is not None
 
@@ -67,7 +73,7 @@ def test_read_optimized_queries_ignore_corrupt_logs(damaged):
     path, _ = damaged
     assert_same_result(
         hudi_result(NAME, "read_optimized"),
-        mortice.Table(path, on_corrupt="raise").read_optimized().to_arrow(),
+        mortice.Table(path, read_options=mortice.ReadOptions(on_corrupt="raise")).read_optimized().to_arrow(),
         ordered=False,
     )
 

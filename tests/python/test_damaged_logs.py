@@ -30,7 +30,7 @@ def read(table, **arguments):
     """The rows of a new reader, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        scan = mortice.Table(table.uri, **arguments).snapshot()
+        scan = mortice.Table(table.uri, read_options=mortice.ReadOptions(**arguments)).snapshot()
         rows = scan.to_arrow()
     return rows, [one.message for one in caught if isinstance(one.message, DamagedFileWarning)], scan
 
@@ -171,7 +171,7 @@ def test_the_command_warns_on_stderr(tmp_path):
 def test_the_argument_is_checked(tmp_path):
     table = table_with_logs(tmp_path / "t", 9)
     with pytest.raises(mortice.InvalidArgumentError, match="on_damage must be 'warn', 'raise' or 'ignore'"):
-        mortice.Table(table.uri, on_damage="skip")
+        mortice.Table(table.uri, read_options=mortice.ReadOptions(on_damage="skip"))
     with pytest.raises(mortice.InvalidArgumentError, match="on_damage must be"):
         table.compact({"mortice.on_damage": "skip"})
 

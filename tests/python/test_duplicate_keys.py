@@ -37,7 +37,10 @@ class QueryResult:
 
     def scan(self, path, *, memory_limit=None, batch_rows=1000, **choices):
         table = mortice.Table(
-            path, record_positions=self.positions, memory_limit=memory_limit, batch_rows=batch_rows, threads=1
+            path,
+            read_options=mortice.ReadOptions(
+                record_positions=self.positions, memory_limit=memory_limit, batch_rows=batch_rows, threads=1
+            ),
         )
         return (table.incremental if "begin" in self.arguments else table.snapshot)(**self.arguments, **choices)
 
@@ -116,7 +119,7 @@ def pairs(table):
 @pytest.mark.parametrize("prune", [True, False])
 def test_positions_are_correct_when_row_groups_are_skipped(large, limit, prune):
     path, expected = large
-    table = mortice.Table(path, memory_limit=limit, prune=prune, batch_rows=70)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(memory_limit=limit, prune=prune, batch_rows=70))
     scan = table.snapshot()
     assert pairs(scan.to_arrow()) == expected
     assert (scan.report()["passes"] > 1) == (limit == 1)

@@ -142,7 +142,12 @@ def test_merged_row_equals_hudis(tmp_path, table, base, log, expected_x):
     base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple(block(entry, number) for number, entry in enumerate(log, start=1))
     path = write_table(tmp_path, merging, version, Slice(base, tuple((one,) for one in blocks)))
-    rows = mortice.Table(path, semantics=merging.semantics).snapshot().to_arrow().to_pylist()
+    rows = (
+        mortice.Table(path, read_options=mortice.ReadOptions(semantics=merging.semantics))
+        .snapshot()
+        .to_arrow()
+        .to_pylist()
+    )
     expected = [] if expected_x is NOTHING else [expected_x]
     assert [one["x"] for one in rows] == expected
     assert [one["x"] for one in merged(base or (), blocks, merging)] == expected

@@ -289,7 +289,7 @@ def test_the_schema_can_be_that_of_the_end_instant(table_of):
 def test_changelog_returns_every_log_record(path, version, semantics):
     if version == 9 and semantics == "0.x":
         pytest.skip("Hudi 0.x reads no table of version 9")
-    table = mortice.Table(path, semantics=semantics)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(semantics=semantics))
     changes = table.incremental(bound(version, 0), changelog=True)
     records = [(one["id"], one["fare"], one["ts"], one[OPERATION]) for one in changes.to_arrow().to_pylist()]
     assert records == [
@@ -329,7 +329,7 @@ def test_deleted_keys_can_be_returned(path, version):
 
 @pytest.mark.parametrize("limit", [None, 1])
 def test_rows_do_not_depend_on_the_memory_limit(path, version, limit):
-    table = mortice.Table(path, memory_limit=limit)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(memory_limit=limit))
     assert fares(table.incremental("000")) == {"b": 2, "c": 30, "e": 50}
     assert fares(table.incremental(bound(version, 0), bound(version, 2))) == {"a": 11, "b": 20, "c": 30, "d": 40}
 

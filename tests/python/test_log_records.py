@@ -61,10 +61,12 @@ def test_a_table_read_with_a_filter_on_keys(table_of):
 
 
 def test_scan_by_block_is_equal_without_alternating_instants(table_of):
-    by_block = mortice.Table(table_of(NAME), optimized_log_scan=False).snapshot().to_arrow()
+    by_block = (
+        mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(optimized_log_scan=False)).snapshot().to_arrow()
+    )
     assert_same_result(hudi_result(NAME), by_block)
     with pytest.raises(mortice.InvalidArgumentError):
-        mortice.Table(table_of(NAME), optimized_log_scan="no")
+        mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(optimized_log_scan="no"))
 
 
 @pytest.mark.parametrize("mmap", [True, False])

@@ -48,8 +48,10 @@ def test_rows_do_not_depend_on_the_memory_limit(scenario, data, tmp_path_factory
     emit_deletes = merge and data.draw(st.booleans())
     mapped = data.draw(st.booleans())
     arguments = {"semantics": scenario.semantics, "mmap": mapped, "batch_rows": 100}
-    free = mortice.Table(path, threads=1, **arguments)
-    tight = mortice.Table(path, threads=1, memory_limit=1, spill_dir=aside, **arguments)
+    free = mortice.Table(path, read_options=mortice.ReadOptions(threads=1, **arguments))
+    tight = mortice.Table(
+        path, read_options=mortice.ReadOptions(threads=1, memory_limit=1, spill_dir=aside, **arguments)
+    )
     choices = {"merge": merge, "emit_deletes": emit_deletes}
     assert rows(tight, **choices) == rows(free, **choices)
     assert not list(aside.iterdir())
@@ -74,7 +76,9 @@ def large(tmp_path_factory):
 
 
 def test_a_small_limit_causes_passes_and_no_limit_one_pass(large, tmp_path):
-    scan = mortice.Table(large, memory_limit=400_000, spill_dir=tmp_path / "made").snapshot(columns=["id", "ts"])
+    scan = mortice.Table(
+        large, read_options=mortice.ReadOptions(memory_limit=400_000, spill_dir=tmp_path / "made")
+    ).snapshot(columns=["id", "ts"])
     ids = [int(key) for key in scan.to_arrow()["id"].to_pylist()]
     assert sorted(ids) == [number for number in range(KEYS) if number % 4]
     # Base rows come first, in their order, with any number of passes.
@@ -90,14 +94,20 @@ def test_a_small_limit_causes_passes_and_no_limit_one_pass(large, tmp_path):
 
 @pytest.mark.parametrize("compressed", [True, False])
 def test_spill_errors_name_the_directory_and_the_reason(large, compressed):
-    table = mortice.Table(large, memory_limit=1, spill_dir="/dev/null/none", spill_compressed=compressed)
+    table = mortice.Table(
+        large, read_options=mortice.ReadOptions(memory_limit=1, spill_dir="/dev/null/none", spill_compressed=compressed)
+    )
     with pytest.raises(mortice.MorticeError, match=r"spill_dir.*/dev/null/none|/dev/null/none.*spill_dir"):
         table.snapshot().to_arrow()
 
 
 @pytest.mark.slow
 def test_a_dropped_reader_removes_its_spill_files(large, tmp_path):
-    reader = mortice.Table(large, memory_limit=1, spill_dir=tmp_path, batch_rows=10).snapshot().to_reader()
+    reader = (
+        mortice.Table(large, read_options=mortice.ReadOptions(memory_limit=1, spill_dir=tmp_path, batch_rows=10))
+        .snapshot()
+        .to_reader()
+    )
     assert reader.read_next_batch().num_rows
     reader.close()
     assert not list(tmp_path.iterdir())
@@ -106,4 +116,4 @@ def test_a_dropped_reader_removes_its_spill_files(large, tmp_path):
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "1g", True])
 def test_the_limit_must_be_a_number_of_bytes(large, limit):
     with pytest.raises(mortice.InvalidArgumentError, match="memory_limit"):
-        mortice.Table(large, memory_limit=limit)
+        mortice.Table(large, read_options=mortice.ReadOptions(memory_limit=limit))

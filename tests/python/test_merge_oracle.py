@@ -22,10 +22,10 @@ from support.tables.table_writer import Slice, with_meta, write_table
 MERGED = [one for one in SCENARIOS if not one.skip_merge and one.name not in UNSUPPORTED]
 
 
-def read(history, scenario, table_arguments=(), **choices):
+def read(history, scenario, **choices):
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
-        table = mortice.Table(path, semantics=scenario.semantics, threads=1, **dict(table_arguments))
+        table = mortice.Table(path, read_options=mortice.ReadOptions(semantics=scenario.semantics, threads=1))
         return table.snapshot(merge=not scenario.skip_merge, **choices).to_arrow().to_pylist()
 
 

@@ -141,7 +141,7 @@ def test_tables_with_the_same_rows(scenario, data):
     older, newer = older_table(history), newer_tables(history, scenario)
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
-        table = mortice.Table(path, semantics=scenario.semantics, threads=1)
+        table = mortice.Table(path, read_options=mortice.ReadOptions(semantics=scenario.semantics, threads=1))
         for emit_deletes in (False, True):
             of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), failed_keys)
             arguments_ = arguments(history, scenario)

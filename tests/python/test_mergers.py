@@ -69,7 +69,7 @@ def test_without_a_merger_the_error_names_the_payload_class(path):
 @pytest.mark.parametrize("limit", [None, 1])
 def test_records_of_a_key_are_merged_from_the_oldest_to_the_newest(path, registered, semantics, limit):
     registered(add_up)
-    table = mortice.Table(path, semantics=semantics, memory_limit=limit)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(semantics=semantics, memory_limit=limit))
     assert fares(table.snapshot().to_arrow()) == EXPECTED
     some = table.snapshot(columns=["fare", "id"], filters=[("fare", ">", 10)]).to_arrow()
     assert some.schema.names == ["fare", "id"]
@@ -128,7 +128,7 @@ def test_results_may_have_any_column_order_and_castable_types(path, registered):
 def test_errors_of_mergers_name_the_problem(path, registered, merge, message, threads):
     registered(merge)
     with pytest.raises(mortice.InvalidArgumentError, match=message):
-        mortice.Table(path, threads=threads).snapshot().to_arrow()
+        mortice.Table(path, read_options=mortice.ReadOptions(threads=threads)).snapshot().to_arrow()
 
 
 def test_it_is_pickled_with_the_split(path, registered):
@@ -150,7 +150,7 @@ def test_dropping_a_stream_midway_does_not_deadlock(path, registered):
     """Reader threads call Python; the thread that drops the stream must not hold the lock for which they wait."""
     registered(add_up)
     for _ in range(20):
-        reader = mortice.Table(path, threads=2, batch_rows=1).snapshot().to_reader()
+        reader = mortice.Table(path, read_options=mortice.ReadOptions(threads=2, batch_rows=1)).snapshot().to_reader()
         reader.read_next_batch()
         del reader
 

@@ -21,7 +21,7 @@ def listing(table, **arguments):
 
 
 def slices(path, *, use_metadata, **arguments):
-    return mortice.Table(path, use_metadata=use_metadata).file_slices(**arguments)
+    return mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=use_metadata)).file_slices(**arguments)
 
 
 def timeline_folder(path):
@@ -54,7 +54,10 @@ def outcome(path, instant, *, use_metadata):
 def test_a_plan_names_its_source_of_the_listing(name, table_of):
     path = table_of(name)
     assert listing(mortice.Table(path)) == "metadata table"
-    assert listing(mortice.Table(path, use_metadata=False)) == "storage (the metadata table is disabled)"
+    assert (
+        listing(mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=False)))
+        == "storage (the metadata table is disabled)"
+    )
     assert listing(mortice.Table(table_of("h11_event_time_deletes"))) == "storage"
     assert listing(mortice.Table(metadata_of(path))) == "storage"
 
@@ -119,7 +122,7 @@ def test_storage_is_listed_if_it_cannot_be_used(name, damage, copy_of):
 def test_records_of_failed_writers_are_ignored(name, copy_of):
     path = copy_of(name)
     newest_completed(path).unlink()
-    table, by_storage = mortice.Table(path), mortice.Table(path, use_metadata=False)
+    table, by_storage = mortice.Table(path), mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=False))
     assert listing(table) == "metadata table"
     if table.version < 8:
         # A storage listing also contains logs without valid blocks.
@@ -190,7 +193,7 @@ def test_keys_are_looked_up_in_the_record_index(name, count, table_of):
     for start in range(0, len(keys) - count, 9):
         some = keys[start : start + count]
         arguments = {"filters": [("_hoodie_record_key", "in", some)]}
-        scan = mortice.Table(path, use_record_index=True).snapshot(**arguments)
+        scan = mortice.Table(path, read_options=mortice.ReadOptions(use_record_index=True)).snapshot(**arguments)
         expected = rows.filter(pc.is_in(rows["_hoodie_record_key"], pa.array(some)))
         assert_same_result(expected, scan.to_arrow())
         file_ids = {name.split("_")[0] for name in expected["_hoodie_file_name"].to_pylist()}
@@ -204,8 +207,8 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
     key = rows["_hoodie_record_key"][0].as_py()
     filters = [("_hoodie_record_key", "in", [key, "no such key"])]
     # Column statistics contain keys, too.
-    table = mortice.Table(path, use_record_index=True, use_column_stats=False)
-    without = mortice.Table(path, use_column_stats=False)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(use_record_index=True, use_column_stats=False))
+    without = mortice.Table(path, read_options=mortice.ReadOptions(use_column_stats=False))
     all_splits = len(without.snapshot().splits())
 
     def reads_all_slices(scan):
@@ -231,5 +234,7 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
 def test_an_index_that_is_ahead_of_the_table_is_not_used(name, copy_of):
     path = copy_of(name)
     newest_completed(path).unlink()
-    scan = mortice.Table(path, use_record_index=True).snapshot(filters=[("_hoodie_record_key", "=", "x")])
+    scan = mortice.Table(path, read_options=mortice.ReadOptions(use_record_index=True)).snapshot(
+        filters=[("_hoodie_record_key", "=", "x")]
+    )
     assert "ahead" in used_record_index(scan)

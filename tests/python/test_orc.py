@@ -127,7 +127,11 @@ def test_every_type_in_every_codec(codec, dictionary, tmp_path):
     rows = written(5000, seed=CODECS.index(codec))
     options = {"compression": codec, "dictionary_key_size_threshold": dictionary, "stripe_size": 1 << 16}
     path = table_of_file(tmp_path, rows, **options)
-    found = mortice.Table(path, batch_rows=777).snapshot(columns=rows.column_names).to_arrow()
+    found = (
+        mortice.Table(path, read_options=mortice.ReadOptions(batch_rows=777))
+        .snapshot(columns=rows.column_names)
+        .to_arrow()
+    )
     assert multiset(found.to_pylist()) == multiset(rows.to_pylist())
 
 

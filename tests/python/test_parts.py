@@ -55,7 +55,9 @@ def test_parts_return_all_rows(scenario, data, tmp_path_factory):
     path = write_table(tmp_path_factory.mktemp("table"), history.merging, history.version, slice_)
     merge = not scenario.skip_merge
     choices = {"merge": merge, "emit_deletes": merge and data.draw(st.booleans())}
-    table = mortice.Table(path, threads=1, semantics=scenario.semantics, batch_rows=10, **limit)
+    table = mortice.Table(
+        path, read_options=mortice.ReadOptions(threads=1, semantics=scenario.semantics, batch_rows=10, **limit)
+    )
     scans = [table.snapshot(**choices), table.read_optimized()]
     if merge:
         begin = data.draw(st.sampled_from(("earliest", instant(0), instant(1))))

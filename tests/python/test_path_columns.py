@@ -64,7 +64,7 @@ def test_the_path_of_an_empty_value_is_null(table_of):
 @pytest.mark.parametrize("query", ["snapshot", "read_optimized", "as_of_00"])
 def test_copy_on_write_in_0_x(table_of, query):
     """Its partition columns come last. Log records are merged with the values in the rows."""
-    table = mortice.Table(table_of(COPY_ON_WRITE), semantics="0.x")
+    table = mortice.Table(table_of(COPY_ON_WRITE), read_options=mortice.ReadOptions(semantics="0.x"))
     arguments = next(one for one in case(COPY_ON_WRITE)["queries"] if one["id"] == query)
     scan = {
         "snapshot": table.snapshot,
@@ -109,7 +109,7 @@ def test_base_files_are_not_read_for_partition_columns(table_of, copy_of, query,
     expected = reads(mortice.Table(table_of(MOVED)))[query]().to_arrow()
     table = copy_of(MOVED)
     damage(table, "p", "n")
-    read = reads(mortice.Table(table, **options))[query]
+    read = reads(mortice.Table(table, read_options=mortice.ReadOptions(**options)))[query]
     assert_same_result(expected, read().to_arrow())
     for columns in (["n"], ["n", "id", "p"], []):
         assert_same_result(expected.select(columns), read(columns=columns).to_arrow())
@@ -119,7 +119,7 @@ def test_base_files_are_not_read_for_partition_columns(table_of, copy_of, query,
     assert_same_result(passing, read(filters=filters).to_arrow())
     # Merged by the rules of 0.x, rows keep the values of the files.
     with pytest.raises(mortice.MorticeError):
-        mortice.Table(table, semantics="0.x").snapshot(columns=["p"]).to_arrow()
+        mortice.Table(table, read_options=mortice.ReadOptions(semantics="0.x")).snapshot(columns=["p"]).to_arrow()
 
 
 def test_filter_columns_decided_by_the_path_are_not_read(table_of, copy_of):
@@ -138,12 +138,12 @@ def test_record_keys_are_read_only_for_merging(table_of, copy_of):
     expected = mortice.Table(table_of(MOVED)).snapshot(["p", "id"], merge=False).to_arrow()
     assert_same_result(expected, mortice.Table(table).snapshot(["p", "id"], merge=False).to_arrow())
     with pytest.raises(mortice.MorticeError):
-        mortice.Table(table, record_positions=False).snapshot(["p"]).to_arrow()
+        mortice.Table(table, read_options=mortice.ReadOptions(record_positions=False)).snapshot(["p"]).to_arrow()
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_projections_and_filters_equal_hudis_result(table_of, query):
-    table = mortice.Table(query.table(table_of), batch_rows=7)
+    table = mortice.Table(query.table(table_of), read_options=mortice.ReadOptions(batch_rows=7))
     expected = query.expected
     fields = table.partition_fields
     other = next(name for name in expected.column_names if name not in fields and not name.startswith("_"))

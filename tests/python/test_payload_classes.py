@@ -64,7 +64,13 @@ def table(folder, version, properties):
 
 
 def rows(path, semantics):
-    return [row["x"] for row in mortice.Table(path, semantics=semantics).snapshot().to_arrow().to_pylist()]
+    return [
+        row["x"]
+        for row in mortice.Table(path, read_options=mortice.ReadOptions(semantics=semantics))
+        .snapshot()
+        .to_arrow()
+        .to_pylist()
+    ]
 
 
 def test_every_class_is_listed_here():
@@ -80,7 +86,12 @@ def test_a_payload_class_is_merged_or_refused_by_name(tmp_path, payload, version
         return
     with pytest.raises(mortice.UnsupportedError, match=rf"{re.escape(payload)}.*register_merger.*read_optimized"):
         rows(path, semantics)
-    taken = mortice.Table(path, semantics=semantics).read_optimized().to_arrow()["x"].to_pylist()
+    taken = (
+        mortice.Table(path, read_options=mortice.ReadOptions(semantics=semantics))
+        .read_optimized()
+        .to_arrow()["x"]
+        .to_pylist()
+    )
     assert taken == ["base"]
     mortice.register_merger(payload, lambda older, newer: (older, [True] * len(older)))
     try:

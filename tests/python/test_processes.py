@@ -20,7 +20,7 @@ NAME = "h11_event_time_deletes"
 
 @pytest.mark.parametrize("mmap", [True, False])
 def test_rows_do_not_depend_on_mmap(table_of, mmap):
-    table = mortice.Table(table_of(NAME), mmap=mmap)
+    table = mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(mmap=mmap))
     assert_same_result(hudi_result(NAME), table.snapshot().to_arrow())
 
 
@@ -56,7 +56,8 @@ import pyarrow.parquet, mortice
 with open("/proc/self/statm") as statm:
     used = int(statm.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (96 << 20), used + (96 << 20)))
-print(mortice.Table({str(table_of(NAME))!r}, threads=1).snapshot().to_arrow().num_rows)
+options = mortice.ReadOptions(threads=1)
+print(mortice.Table({str(table_of(NAME))!r}, read_options=options).snapshot().to_arrow().num_rows)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert (done.stdout.split(), done.stderr) == ([str(hudi_result(NAME).num_rows)], "")
@@ -66,7 +67,7 @@ print(mortice.Table({str(table_of(NAME))!r}, threads=1).snapshot().to_arrow().nu
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_a_forked_child_reads_after_its_parent(table_of):
     """As in Spark's daemon: it imports, may read, and forks its workers."""
-    table = mortice.Table(table_of(NAME), threads=2)
+    table = mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(threads=2))
     scan = table.snapshot()
     assert scan.count() == hudi_result(NAME).num_rows
     context = multiprocessing.get_context("fork")
@@ -166,7 +167,7 @@ def test_no_thread_outlives_a_read(table_of):
         pytest.skip("counts threads by /proc")
     code = f"""
 import os, pyarrow.parquet, mortice
-table = mortice.Table({str(table_of(NAME))!r}, threads=4)
+table = mortice.Table({str(table_of(NAME))!r}, read_options=mortice.ReadOptions(threads=4))
 before = set(os.listdir("/proc/self/task"))
 stream = table._native.snapshot(None, None, None, True, False).scan().stream()
 rows = sum(batch.num_rows for batch in stream)

@@ -81,7 +81,10 @@ def filters_on(columns, favoured):
 
 def assert_pruning_keeps_rows(path, filters, **query):
     """Returns what was skipped."""
-    plain, pruning = (mortice.Table(path, threads=1, prune=prune, **query.get("table", {})) for prune in (False, True))
+    plain, pruning = (
+        mortice.Table(path, read_options=mortice.ReadOptions(threads=1, prune=prune, **query.get("table", {})))
+        for prune in (False, True)
+    )
     query_four_row_groups = functools.partial(pruning.snapshot, merge=query.get("merge", True))
     scan = query_four_row_groups(filters=filters)
     rows = multiset(scan.to_arrow().to_pylist())
@@ -291,5 +294,10 @@ def test_the_plan_reports_pruned_partitions(tmp_path):
         assert scan.to_arrow()["city"].to_pylist() == ["oslo"]
         assert scan.report()["files"] == 1
         assert [slice_.partition for slice_ in table.file_slices(filters=filters)] == ["oslo"]
-    assert "3 (0 pruned)" in mortice.Table(tmp_path, prune=False).snapshot(filters=[("city", "=", "oslo")]).explain()
+    assert (
+        "3 (0 pruned)"
+        in mortice.Table(tmp_path, read_options=mortice.ReadOptions(prune=False))
+        .snapshot(filters=[("city", "=", "oslo")])
+        .explain()
+    )
     assert table.file_slices(filters=[("city", ">", "z")]) == []

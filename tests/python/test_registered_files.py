@@ -115,7 +115,7 @@ def test_a_listing_of_the_storage_is_refused(tmp_path, prefix):
     """Also where the partition has the file by which a listing knows it."""
     path = tmp_path / "t"
     write_table(path, prefix)
-    listed = mortice.Table(path, use_metadata=False)
+    listed = mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=False))
     with pytest.raises(UnsupportedError, match="registered by another tool"):
         listed.snapshot().to_arrow()
     path.joinpath(PARTITION, ".hoodie_partition_metadata").touch()

@@ -39,7 +39,7 @@ def lists(table):
 
 @pytest.mark.parametrize(("name", "query", "semantics"), QUERIES)
 def test_the_schema_equals_that_of_the_scan_without_listing_files(table_of, name, query, semantics):
-    table = mortice.Table(table_of(name), semantics=semantics)
+    table = mortice.Table(table_of(name), read_options=mortice.ReadOptions(semantics=semantics))
     opened = lists(table)
     plan = table.prepare(query)
     schema = plan.schema
@@ -63,7 +63,7 @@ def test_a_plan_lists_each_directory_once(table_of):
     folders = {file.parent for file in path.rglob("*") if ".hoodie" not in file.parts and file.is_file()}
     folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(path)}
     assert len(folders) > 4
-    table = mortice.Table(path, use_metadata=False)
+    table = mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=False))
     opened = lists(table)
     table.snapshot()
     # And the timeline once more, to detect files that were cleaned meanwhile.
@@ -103,7 +103,7 @@ def test_count_of_changes_uses_their_plan(table_of, name):
 
 @pytest.mark.parametrize("mmap", [True, False])
 def test_a_read_reports_its_requests(table_of, mmap):
-    table = mortice.Table(table_of(UNPARTITIONED), mmap=mmap)
+    table = mortice.Table(table_of(UNPARTITIONED), read_options=mortice.ReadOptions(mmap=mmap))
     scan = table.snapshot()
     planned = table.storage_requests
     assert_same_result(hudi_result(UNPARTITIONED), scan.to_arrow())
@@ -127,7 +127,7 @@ def test_reads_of_mapped_files_are_no_requests(tmp_path, mmap, reads):
     table.insert(rows, {"hoodie.metadata.enable": "false"})
     (file,) = (tmp_path / "t").glob("*.parquet")
     assert file.stat().st_size > 256 << 10
-    scan = mortice.Table(tmp_path / "t", mmap=mmap).snapshot()
+    scan = mortice.Table(tmp_path / "t", read_options=mortice.ReadOptions(mmap=mmap)).snapshot()
     assert scan.to_arrow().num_rows == rows.num_rows
     assert scan.report()["open_requests"] == 1
     assert (scan.report()["read_requests"] > 0) == reads
@@ -152,7 +152,9 @@ def test_a_repr_reads_nothing(copy_of):
 
 def test_requests_of_the_metadata_table_are_counted(table_of):
     path = table_of("h12_column_stats")
-    with_metadata, without = (mortice.Table(path, use_metadata=use) for use in (True, False))
+    with_metadata, without = (
+        mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=use)) for use in (True, False)
+    )
     for table in (with_metadata, without):
         table.snapshot()
     assert (

@@ -48,7 +48,7 @@ QUERIES = {
 @pytest.mark.parametrize("limit", [{}, {"memory_limit": 1}], ids=["in memory", "spilled"])
 @pytest.mark.parametrize("query", QUERIES)
 def test_from_every_row(path, query, limit, parts):
-    scan = QUERIES[query](mortice.Table(path, threads=1, batch_rows=4, **limit))
+    scan = QUERIES[query](mortice.Table(path, read_options=mortice.ReadOptions(threads=1, batch_rows=4, **limit)))
     (whole,) = scan.splits()
     splits = scan.splits(max_split_bytes=-(-whole.size // parts))
     assert len(splits) >= parts
@@ -57,7 +57,11 @@ def test_from_every_row(path, query, limit, parts):
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_changes_from_every_row(case, table_of):
-    splits = mortice.Table(table_of(case), threads=1, batch_rows=4).changes("earliest").splits()
+    splits = (
+        mortice.Table(table_of(case), read_options=mortice.ReadOptions(threads=1, batch_rows=4))
+        .changes("earliest")
+        .splits()
+    )
     assert sum(resumes_from_every_row(split) for split in splits) > 10
 
 
@@ -67,7 +71,8 @@ def test_a_slice_that_is_merged_in_passes(tmp_path):
     rows = (tuple(row(number, commit) for number in numbers) for commit in range(3))
     slice_ = Slice(next(rows), tuple((DataBlock(some),) for some in rows))
     table = mortice.Table(
-        write_table(tmp_path / "table", MERGING, 9, slice_), memory_limit=1, batch_rows=300, threads=1
+        write_table(tmp_path / "table", MERGING, 9, slice_),
+        read_options=mortice.ReadOptions(memory_limit=1, batch_rows=300, threads=1),
     )
     (split,) = table.snapshot().splits()
     whole = split.to_reader().read_all()

@@ -54,8 +54,8 @@ def test_merges_by_position_and_by_key_return_the_same_rows(scenario, data, tmp_
     slice_ = with_positions(history.slice, data.draw(st.integers(0, 3)) == 0)
     path = write_table(tmp_path_factory.mktemp("table"), history.merging, history.version, slice_)
     arguments = {"threads": 1, "batch_rows": data.draw(st.sampled_from((2, 1000)))}
-    by_keys = mortice.Table(path, record_positions=False, **arguments)
-    by_numbers = mortice.Table(path, **arguments)
+    by_keys = mortice.Table(path, read_options=mortice.ReadOptions(record_positions=False, **arguments))
+    by_numbers = mortice.Table(path, read_options=mortice.ReadOptions(**arguments))
     choices = {
         "emit_deletes": data.draw(st.booleans()),
         "columns": data.draw(st.sampled_from((None, ["id"], ["text"]))),
@@ -72,7 +72,8 @@ def row(key, commit, name=None):
 
 def table_of(folder, base, *commits, mode="EVENT_TIME_ORDERING", **arguments):
     merging = Merging(FIELDS, mode, ordering=("ts",))
-    return mortice.Table(write_table(folder, merging, 9, Slice(base, commits, positions=True)), **arguments)
+    path = write_table(folder, merging, 9, Slice(base, commits, positions=True))
+    return mortice.Table(path, read_options=mortice.ReadOptions(**arguments))
 
 
 def strings(table, **choices):
@@ -114,7 +115,7 @@ def test_rows_are_merged_by_position_if_there_are_positions(tmp_path):
     # Replaces the key by another of the same length, in the content only.
     path.write_bytes(path.read_bytes().replace(b"\x02\x02b", b"\x02\x02z"))
     assert strings(table) == ["0", "1"]
-    by_keys = mortice.Table(str(tmp_path), record_positions=False)
+    by_keys = mortice.Table(str(tmp_path), read_options=mortice.ReadOptions(record_positions=False))
     assert strings(by_keys) == ["0", "0", "1"]
     # A filter on the key does not change this.
     assert strings(table, filters=[("_hoodie_record_key", "=", "z")]) == ["1"]

@@ -45,7 +45,7 @@ def read(table, query, **more):
 @pytest.mark.parametrize(("name", "query"), QUERIES)
 def test_rows_equal_those_of_0_15(name, query, extracted_tables):
     expected = pq.read_table(CASES / name / f"{query['id']}.parquet")
-    actual = read(mortice.Table(extracted_tables(name), semantics="0.x"), query)
+    actual = read(mortice.Table(extracted_tables(name), read_options=mortice.ReadOptions(semantics="0.x")), query)
     assert actual.column_names == expected.column_names
     if query["type"] == "incremental" and name in NULLS_OF_0_15:
         columns = NULLS_OF_0_15[name]
@@ -57,7 +57,7 @@ def test_rows_equal_those_of_0_15(name, query, extracted_tables):
 
 @pytest.mark.parametrize(("name", "query"), [one for one in QUERIES if one.values[0].startswith("partition_columns")])
 def test_projected_columns_keep_the_requested_order(name, query, extracted_tables):
-    table = mortice.Table(extracted_tables(name), semantics="0.x")
+    table = mortice.Table(extracted_tables(name), read_options=mortice.ReadOptions(semantics="0.x"))
     assert read(table, query, columns=["b", "id", "a"]).column_names == ["b", "id", "a"]
 
 

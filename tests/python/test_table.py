@@ -1,6 +1,7 @@
 """Attributes of tables, and queries of an instant."""
 
 import datetime as dt
+from dataclasses import fields, replace
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -134,10 +135,24 @@ def test_unmerged_rows_are_those_of_base_files_and_data_blocks(table_of):
         {"prune": 1},
         {"batch_rows": "many"},
         {"memory_limit": -1},
+        {"mmap": "perhaps"},
+        {"spill_dir": 3},
+    ],
+    ids=str,
+)
+def test_invalid_read_options_are_refused(table, wrong):
+    with pytest.raises(mortice.InvalidArgumentError) as refused:
+        mortice.Table(table.uri, read_options=mortice.ReadOptions(**wrong))
+    assert next(iter(wrong)).split("_")[0] in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
         {"storage_options": ["mmap"]},
         {"storage_options": {"no.such.option": "1"}},
         {"storage_options": {"mmap": "perhaps"}},
-        {"mmap": "perhaps"},
+        {"read_options": {"mmap": True}},
     ],
     ids=str,
 )
@@ -145,6 +160,24 @@ def test_invalid_arguments_are_refused(table, wrong):
     with pytest.raises(mortice.InvalidArgumentError) as refused:
         mortice.Table(table.uri, **wrong)
     assert next(iter(wrong)).split("_")[0] in str(refused.value)
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(mortice.ReadOptions)])
+def test_a_read_option_that_is_an_argument_is_refused_with_its_place(table, name):
+    place = rf"use read_options=ReadOptions\({name}=…\)$"
+    for opened in (mortice.Table, mortice.scan_polars, mortice.scan_daft):
+        with pytest.raises(TypeError, match=place):
+            opened(table.uri, **{name: getattr(mortice.ReadOptions(), name)})
+
+
+def test_read_options_are_checked_before_there_is_a_table(tmp_path):
+    options = mortice.ReadOptions(threads=2, spill_dir=tmp_path)
+    assert options.spill_dir == str(tmp_path)
+    assert replace(options, threads=3) == mortice.ReadOptions(threads=3, spill_dir=str(tmp_path))
+    with pytest.raises(mortice.InvalidArgumentError, match="threads must be an integer"):
+        replace(options, threads=0)
+    with pytest.raises(TypeError, match=r"ReadOptions\(\) has no argument 'thread'; use threads$"):
+        mortice.ReadOptions(thread=1)
 
 
 @pytest.mark.parametrize("columns", [b"fare", ["fare", "fare"], [3], ["no_such_column"], ["fare.x"]], ids=str)
@@ -173,7 +206,7 @@ def test_reprs_contain_the_essential_attributes(table):
 
 
 def test_batches_have_at_most_batch_rows_rows(table_of):
-    scan = mortice.Table(table_of(NAME), batch_rows=7).snapshot()
+    scan = mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(batch_rows=7)).snapshot()
     sizes = [batch.num_rows for batch in scan.to_reader()]
     assert max(sizes) <= 7
     assert sum(sizes) == hudi_result(NAME).num_rows
@@ -182,7 +215,10 @@ def test_batches_have_at_most_batch_rows_rows(table_of):
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_rows_do_not_depend_on_the_number_of_threads(table_of, threads):
     name = "h11_composite_keys_encoded_partitions"
-    assert_same_result(hudi_result(name), mortice.Table(table_of(name), threads=threads).snapshot().to_arrow())
+    assert_same_result(
+        hudi_result(name),
+        mortice.Table(table_of(name), read_options=mortice.ReadOptions(threads=threads)).snapshot().to_arrow(),
+    )
 
 
 def test_a_split_can_be_resumed(table):

@@ -7,7 +7,11 @@ from support.cases import TABLES
 
 
 def batches(path, threads, **arguments):
-    return list(mortice.Table(path, threads=threads, batch_rows=7).snapshot(**arguments).to_reader())
+    return list(
+        mortice.Table(path, read_options=mortice.ReadOptions(threads=threads, batch_rows=7))
+        .snapshot(**arguments)
+        .to_reader()
+    )
 
 
 def outcome(path, threads, **arguments):
@@ -28,7 +32,7 @@ def test_batches_do_not_depend_on_the_number_of_threads(name, arguments, table_o
 
 
 def test_a_scan_of_one_slice_can_be_dropped_midway(table_of):
-    table = mortice.Table(table_of("h12_column_stats"), threads=8, batch_rows=1)
+    table = mortice.Table(table_of("h12_column_stats"), read_options=mortice.ReadOptions(threads=8, batch_rows=1))
     for split in table.snapshot().splits()[:1]:
         reader = table.snapshot(filters=[("_hoodie_partition_path", "=", split.partition)]).to_reader()
         assert reader.read_next_batch().num_rows == 1

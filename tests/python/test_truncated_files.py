@@ -12,7 +12,7 @@ import pyarrow as pa
 import mortice
 
 uri, pattern, left = sys.argv[1], sys.argv[2], float(sys.argv[3])
-table = mortice.Table(uri, threads=1, batch_rows=100)
+table = mortice.Table(uri, read_options=mortice.ReadOptions(threads=1, batch_rows=100))
 batches = iter(table.snapshot().to_reader())
 rows = next(batches).num_rows
 for path in pathlib.Path(uri).rglob(pattern):

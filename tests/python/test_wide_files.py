@@ -70,7 +70,9 @@ def test_batches_of_orc_files(tmp_path, shape, dictionary, kind):
         given = [value and value.encode() for value in given]
     rows = pa.table({"y" if pa.types.is_binary(kind) else "s": pa.array(given, kind)})
     path = table_of_file(tmp_path / "t", rows, compression="zstd", dictionary_key_size_threshold=dictionary)
-    scan = mortice.Table(path, memory_limit=MEMORY, threads=1).snapshot(columns=rows.column_names)
+    scan = mortice.Table(path, read_options=mortice.ReadOptions(memory_limit=MEMORY, threads=1)).snapshot(
+        columns=rows.column_names
+    )
     if pa.types.is_binary(kind):
         assert [value for batch in scan.to_reader() for value in batch.column("y").to_pylist()] == given
         assert all(batch.nbytes <= LIMIT + MIB + (64 << 10) for batch in scan.to_reader())
@@ -82,4 +84,7 @@ def test_batches_of_orc_files(tmp_path, shape, dictionary, kind):
 def test_batches_of_orc_files_of_each_codec(tmp_path, codec):
     given = values("first", 100)
     path = table_of_file(tmp_path / "t", pa.table({"s": given}), compression=codec)
-    check_batches(mortice.Table(path, memory_limit=MEMORY, threads=1).snapshot(columns=["s"]), given)
+    check_batches(
+        mortice.Table(path, read_options=mortice.ReadOptions(memory_limit=MEMORY, threads=1)).snapshot(columns=["s"]),
+        given,
+    )

@@ -32,7 +32,9 @@ class Mortice:
         """Returns how the reader can read."""
         return {
             "metadata table": lambda table, _: mortice.Table(table).snapshot().to_arrow(),
-            "listing": lambda table, _: mortice.Table(table, use_metadata=False).snapshot().to_arrow(),
+            "listing": lambda table, _: (
+                mortice.Table(table, read_options=mortice.ReadOptions(use_metadata=False)).snapshot().to_arrow()
+            ),
         }
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ def _drain(reader: pa.RecordBatchReader) -> None:
 
 
 def _opened(path: Path) -> mortice.Table:
-    return mortice.Table(path, memory_limit=LIMIT, threads=1, batch_rows=1000)
+    return mortice.Table(path, read_options=mortice.ReadOptions(memory_limit=LIMIT, threads=1, batch_rows=1000))
 
 
 WORKS: dict[str, Callable[[Path, int], object]] = {

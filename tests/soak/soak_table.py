@@ -120,8 +120,8 @@ class Soak:
 
     def read_mortice(self, number):
         while not self.is_over():
-            use_metadata = self.counts["reads by mortice"] % 2 == number % 2
-            query = lambda: mortice.Table(self.path, use_metadata=use_metadata).snapshot().to_arrow()  # noqa: B023, E731
+            options = mortice.ReadOptions(use_metadata=self.counts["reads by mortice"] % 2 == number % 2)
+            query = lambda: mortice.Table(self.path, read_options=options).snapshot().to_arrow()  # noqa: B023, E731
             self.read("reads by mortice", query)
 
     def read_hudi(self, number, hudi):
@@ -191,7 +191,12 @@ class Soak:
         """After all: both readers agree, and nothing is wrong with the table."""
         table = mortice.Table(self.path)
         for use_metadata in (True, False):
-            self.read("reads by mortice", mortice.Table(self.path, use_metadata=use_metadata).snapshot().to_arrow)
+            self.read(
+                "reads by mortice",
+                mortice.Table(self.path, read_options=mortice.ReadOptions(use_metadata=use_metadata))
+                .snapshot()
+                .to_arrow,
+            )
         hudi.read(self.path, self.folder / "last")
         self.read("reads by Hudi", lambda: pq.read_table(self.folder / "last", columns=["id", "value"]))
         found = [one for one in table.verify(keys=True).findings if one.kind not in ("stale_markers", "dead_heartbeat")]

@@ -41,7 +41,7 @@ def state(scan):
 def read_state(path, use_metadata):
     """Returns the state of the table, or the error that names files which were cleaned during the read."""
     try:
-        return state(mortice.Table(path, use_metadata=use_metadata).snapshot())
+        return state(mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=use_metadata)).snapshot())
     except mortice.FileCleanedError as error:
         return error
 
@@ -86,7 +86,7 @@ def test_readers_during_writes_of_hudi(tmp_path, version, use_metadata):
         assert writer.returncode == 0
     follower.join(60)
     assert not follower.is_alive()
-    seen.append(state(mortice.Table(path, use_metadata=use_metadata).snapshot()))
+    seen.append(state(mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=use_metadata)).snapshot()))
     assert seen == sorted(seen)
     assert seen[-1] == COMMITS
     assert len(set(seen)) > COMMITS // 2

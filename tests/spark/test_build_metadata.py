@@ -43,14 +43,18 @@ def build(table, tasks, **arguments):
 
 def index_rows(table):
     """The locations of all keys."""
-    metadata = mortice.Table(pathlib.Path(table.uri, ".hoodie/metadata"), use_metadata=False)
+    metadata = mortice.Table(
+        pathlib.Path(table.uri, ".hoodie/metadata"), read_options=mortice.ReadOptions(use_metadata=False)
+    )
     found = metadata.snapshot(["key", LOCATION]).to_arrow().to_pylist()
     return sorted(((row["key"], row[LOCATION]) for row in found if row[LOCATION] is not None), key=lambda row: row[0])
 
 
 def all_records(table, partitions):
     """All records of partitions of the metadata table, by key."""
-    metadata = mortice.Table(pathlib.Path(table.uri, ".hoodie/metadata"), use_metadata=False)
+    metadata = mortice.Table(
+        pathlib.Path(table.uri, ".hoodie/metadata"), read_options=mortice.ReadOptions(use_metadata=False)
+    )
     found = metadata.snapshot().to_arrow().to_pylist()
     kinds = {"column_stats": 3, "bloom_filters": 4, "partition_stats": 6}
     wanted = {kinds[name] for name in partitions}

@@ -43,7 +43,7 @@ def fill(table, options=None):
 
 
 def all_rows(path, **arguments):
-    found = mortice.Table(str(path), **arguments).snapshot().to_arrow()
+    found = mortice.Table(str(path), read_options=mortice.ReadOptions(**arguments)).snapshot().to_arrow()
     return found.drop_columns(["_hoodie_file_name"]).sort_by("id").to_pylist()
 
 

@@ -72,7 +72,7 @@ def test_tasks_of_spark_compact_logs_into_logs(spark, tmp_path, version):
     assert sorted(stats.partition for stats in commit.stats) == ["x", "y"]
     table = mortice.Table(path)
     assert content(table) == before
-    assert content(mortice.Table(path, use_metadata=False)) == before
+    assert content(mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=False))) == before
     assert {path.name for path in pathlib.Path(path).rglob("*.parquet")} == bases
     assert not leftovers(path)
     assert table.verify().findings == []

@@ -91,7 +91,7 @@ def test_batches_are_limited_to_the_size_that_the_jvm_accepts(monkeypatch):
 
 
 def test_nothing_is_read_before_it_is_requested(table_of):
-    (split,) = mortice.Table(table_of(NAME), batch_rows=5).snapshot().splits()
+    (split,) = mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(batch_rows=5)).snapshot().splits()
     batches = arrow_udf.split_batches(split, split.schema)
     assert 1 <= next(batches).num_rows <= 5
     batches.close()

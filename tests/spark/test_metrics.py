@@ -49,7 +49,7 @@ def test_a_scan_counts_all_its_reads(spark, table_of):
 
 
 def test_an_abandoned_read_counts_nothing(table_of):
-    scan = mortice.Table(table_of(NAME), batch_rows=5).snapshot()
+    scan = mortice.Table(table_of(NAME), read_options=mortice.ReadOptions(batch_rows=5)).snapshot()
     assert scan.to_reader().read_next_batch().num_rows > 0
     assert scan.metrics() == {}
 

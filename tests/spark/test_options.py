@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import mortice
-from mortice import InvalidArgumentError, UnsupportedError
+from mortice import InvalidArgumentError, ReadOptions, UnsupportedError
 from mortice.spark.settings import options
 from mortice.spark.settings.option_names import STREAMING
 from mortice.spark.settings.options import read_query
@@ -123,7 +123,7 @@ def test_merge_types(value, merged):
 
 
 def test_a_task_uses_one_thread_by_default():
-    assert read_query({"path": "t"}).table_arguments == {"batch_rows": 8192, "threads": 1}
+    assert read_query({"path": "t"}).read_options == ReadOptions(batch_rows=8192, threads=1)
 
 
 def test_columns_as_json_keep_commas_and_spaces():

@@ -80,7 +80,7 @@ def test_a_file_group_that_is_not_live(tmp_path):
     table = indexed_table(tmp_path, table_type="COPY_ON_WRITE")
     for path in pathlib.Path(table.uri).glob("y/*.parquet"):
         path.unlink()
-    kinds = same_findings(mortice.Table(table.uri, use_metadata=False))
+    kinds = same_findings(mortice.Table(table.uri, read_options=mortice.ReadOptions(use_metadata=False)))
     assert "missing_file" in kinds
 
 

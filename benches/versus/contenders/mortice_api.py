@@ -20,7 +20,10 @@ class MorticeApi(ArrowReader):
         return self.mortice.__version__
 
     def table(self, query):
-        return self.mortice.Table(query["path"], threads=self.cores, use_metadata=query.get("metadata", True))
+        return self.mortice.Table(
+            query["path"],
+            read_options=self.mortice.ReadOptions(threads=self.cores, use_metadata=query.get("metadata", True)),
+        )
 
     def batches(self, query):
         if query["kind"] == "decode":

@@ -23,6 +23,7 @@ from mortice.errors import (
     TableNotFoundError,
     WriteConflictError,
 )
+from mortice.reading.read_options import ReadOptions
 from mortice.table import Table
 
 __all__ = [
@@ -81,9 +82,9 @@ class Target:
     number: int | None = None
     """Its number among several tables, from 0; None if it is the only one."""
 
-    def table(self, **arguments: Any) -> Table:
+    def table(self) -> Table:
         """Opens the table."""
-        return Table(self.path, storage_options=self.storage_options, mmap=self.mmap, **arguments)
+        return Table(self.path, storage_options=self.storage_options, read_options=ReadOptions(mmap=self.mmap))
 
     def print_title(self) -> None:
         """Prints which table it is, if there are several."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -15,11 +14,13 @@ from mortice import queries
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, conjunction, normal_form, superset
 from mortice.reading.gather import gathered
+from mortice.reading.read_options import ReadOptions
 from mortice.reading.scan import Scan
 from mortice.table import Table
+from mortice.values.argument_types import StorageOptions
 from mortice.values.frames import polars_library
 from mortice.values.instants import InstantLike
-from mortice.values.other_names import unknown_argument
+from mortice.values.other_names import hinted
 
 if TYPE_CHECKING:
     import daft
@@ -30,6 +31,7 @@ __all__ = ["duckdb", "scan_daft", "scan_polars"]
 TableLike = Table | str | os.PathLike[str]
 
 
+@hinted
 def scan_polars(
     table: TableLike,
     columns: Sequence[str] | str | None = None,
@@ -37,7 +39,8 @@ def scan_polars(
     as_of: InstantLike = None,
     *,
     meta: bool = False,
-    **table_options: Any,
+    storage_options: StorageOptions | None = None,
+    read_options: ReadOptions | None = None,
 ) -> polars.LazyFrame:
     """Returns a table as a LazyFrame of polars, which reads only the columns and rows that a query needs.
 
@@ -53,17 +56,20 @@ def scan_polars(
         filters: Predicates that rows must satisfy (see `mortice.filters`).
         as_of: Returns the rows as of this instant.
         meta: True also returns the meta columns, unless `columns` says otherwise.
-        table_options: Arguments of `Table` for a path, such as `storage_options`.
+        storage_options: Options of the storage of a path, as for `Table`.
+        read_options: How the table of a path is read (`mortice.ReadOptions`).
 
     Raises:
         ImportError: polars is not installed.
         MorticeError: As `Table` and `Table.snapshot`.
     """
-    _check_options("scan_polars", table_options)
     library = polars_library("scan_polars()")
-    return _lazy_frame(library, _Source(*_planned(_opened(table, table_options), columns, filters, as_of, meta=meta)))
+    return _lazy_frame(
+        library, _Source(*_planned(_opened(table, storage_options, read_options), columns, filters, as_of, meta=meta))
+    )
 
 
+@hinted
 def scan_daft(
     table: TableLike,
     columns: Sequence[str] | str | None = None,
@@ -71,7 +77,8 @@ def scan_daft(
     as_of: InstantLike = None,
     *,
     meta: bool = False,
-    **table_options: Any,
+    storage_options: StorageOptions | None = None,
+    read_options: ReadOptions | None = None,
 ) -> daft.DataFrame:
     """Returns a table as a DataFrame of Daft, which reads only the columns that a query needs, and file slices in
     parallel.
@@ -89,29 +96,19 @@ def scan_daft(
         filters: Predicates that rows must satisfy (see `mortice.filters`).
         as_of: Returns the rows as of this instant.
         meta: True also returns the meta columns, unless `columns` says otherwise.
-        table_options: Arguments of `Table` for a path, such as `storage_options`.
+        storage_options: Options of the storage of a path, as for `Table`.
+        read_options: How the table of a path is read (`mortice.ReadOptions`).
 
     Raises:
         ImportError: Daft 0.7 or later is not installed.
         MorticeError: As `Table` and `Table.snapshot`.
     """
-    _check_options("scan_daft", table_options)
     try:
         from mortice.engines.daft_source import TableSource
     except ImportError as error:
         raise ImportError("scan_daft() needs Daft 0.7 or later: pip install daft") from error
-    source = TableSource(*_planned(_opened(table, table_options), columns, filters, as_of, meta=meta))
+    source = TableSource(*_planned(_opened(table, storage_options, read_options), columns, filters, as_of, meta=meta))
     return source.read()
-
-
-def _check_options(function: str, options: dict[str, Any]) -> None:
-    """Refuses options that are no arguments of a table."""
-    if not options:
-        return
-    known = [*inspect.signature(Table).parameters]
-    for name in options:
-        if name not in known:
-            raise unknown_argument(function, name, ["table", "columns", "filters", "as_of", "meta", *known[1:]])
 
 
 def _planned(
@@ -219,16 +216,19 @@ def duckdb(connection: Any = None, /, **tables: TableLike) -> Any:
             raise ImportError("duckdb() needs DuckDB: pip install duckdb") from error
         connection = library.connect()
     for name, table in tables.items():
-        connection.register(name, _opened(table, {}).dataset())
+        connection.register(name, _opened(table).dataset())
     return connection
 
 
-def _opened(table: TableLike, options: dict[str, Any]) -> Table:
+def _opened(
+    table: TableLike, storage_options: StorageOptions | None = None, read_options: ReadOptions | None = None
+) -> Table:
     if isinstance(table, Scan):
         raise InvalidArgumentError("a table or its path is needed, got a Scan; pass its table, and columns and filters")
     if not isinstance(table, Table):
-        return Table(table, **options)
-    if options:
-        raise InvalidArgumentError(f"{next(iter(options))} is an argument of a path; the table is open")
+        return Table(table, storage_options=storage_options, read_options=read_options)
+    for name, given in (("storage_options", storage_options), ("read_options", read_options)):
+        if given is not None:
+            raise InvalidArgumentError(f"{name} is an argument of a path; the table is open")
     # A refresh of the table must not change what is read later.
     return copy.copy(table)

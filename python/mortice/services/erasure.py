@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
 from mortice.expressions.filters import Filters, normal_form
+from mortice.reading.read_options import ReadOptions
 from mortice.values.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -28,13 +29,8 @@ __all__ = ["UNAIDED", "Erasure", "ErasureWork", "erase", "plan_erase"]
 RECORD_KEY = "_hoodie_record_key"
 CLEAN = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1}
 UNLIMITED = {"hoodie.compaction.target.io": 1 << 40}
-UNAIDED: Mapping[str, Any] = {
-    "use_metadata": False,
-    "use_column_stats": False,
-    "use_record_index": False,
-    "prune": False,
-}
-"""Arguments of a table whose files are listed in the storage, and all read."""
+UNAIDED = ReadOptions(use_metadata=False, use_column_stats=False, use_record_index=False, prune=False)
+"""Files are listed in the storage, and all read."""
 _MOST_ROUNDS = 100
 
 

@@ -47,7 +47,7 @@ class ProcessWork:
 
     def count_unaided(self, terms: Any) -> int:
         """As `ErasureWork.count_unaided`."""
-        table = self._open_table(self._table.uri, **UNAIDED)
+        table = self._open_table(self._table.uri, read_options=UNAIDED)
         return max(query(columns=[], filters=terms).count() for query in (table.snapshot, table.read_optimized))
 
     def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mortice.errors import InvalidArgumentError
+from mortice.reading.read_options import ReadOptions
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _META = "_hoodie_"
 def _table(path: object) -> Table:
     if not isinstance(path, str) or not path:
         raise InvalidArgumentError(f"the path of the table must be a string, got {path!r}")
-    return Table(path, threads=1)
+    return Table(path, read_options=ReadOptions(threads=1))
 
 
 def _json(values: Mapping[str, Any]) -> str:

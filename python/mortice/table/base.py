@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from mortice import _mortice, queries
 from mortice.catalogs.options import without_sync
 from mortice.expressions.filters import Filters, normal_form
 from mortice.reading.mergers import Merge, Merging, merging_of
+from mortice.reading.read_options import ReadOptions
 from mortice.values.file_slice import FileSlice, FileSlices
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.timeline import Instant, Timeline
@@ -32,7 +34,7 @@ class TableBase:
     """A table in the state that it had when a subclass opened it, or `refresh` did."""
 
     _storage_options: Mapping[str, Any]
-    _arguments: Mapping[str, Any]
+    _read_options: ReadOptions
     _native: _mortice.Table
     _merge: Merge | None
     _validators: tuple[Validator, ...]
@@ -42,7 +44,7 @@ class TableBase:
 
         Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` as when the table is opened.
         """
-        self._native = _mortice.Table(self.uri, self._storage_options, **self._arguments)
+        self._native = _mortice.Table(self.uri, self._storage_options, **asdict(self._read_options))
         self._forget()
 
     def _forget(self) -> None:
@@ -124,7 +126,7 @@ class TableBase:
 
     def _with_damage(self, options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Returns options of a write or a service with what happens at a damaged log file, if the table has one."""
-        on_damage = self._arguments.get("on_damage")
+        on_damage = self._read_options.on_damage
         if on_damage is None or not isinstance(options, (Mapping, type(None))):
             return options
         return {ON_DAMAGE: on_damage, **(options or {})}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -389,13 +390,14 @@ class TableServices(TableBase):
 
         Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` if the table cannot be opened.
         """
+        spill_dir = self._read_options.spill_dir
         return verification.verify(
             self.uri,
             self._storage_options,
             contents=checked_bool("contents", contents),
             keys=checked_bool("keys", keys),
             global_keys=checked_bool("global_keys", global_keys),
-            spill_dir=self._arguments["spill_dir"],
+            spill_dir=None if spill_dir is None else os.fspath(spill_dir),
         )
 
     def repair(

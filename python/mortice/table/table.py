@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice, queries
@@ -13,6 +14,7 @@ from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, normal_form
 from mortice.reading.follow import Follower, Ranges
 from mortice.reading.mergers import Merge, checked_merge
+from mortice.reading.read_options import ReadOptions, checked_read_options
 from mortice.reading.scan import Scan
 from mortice.reading.split import pickled
 from mortice.services import erasure
@@ -21,23 +23,16 @@ from mortice.table.data import TableData
 from mortice.table.insight import TableInsight
 from mortice.table.services import TableServices
 from mortice.table.writes import TableWrites
+from mortice.values.argument_types import StorageOptions
 from mortice.values.credentials import CREDENTIALS, supplier_of
 from mortice.values.instants import InstantLike
 from mortice.values.options import (
-    DEFAULT_BATCH_ROWS,
     DEFAULT_HOLES,
-    DEFAULT_ON_CORRUPT,
     DEFAULT_POLL_SECONDS,
-    DEFAULT_SEMANTICS,
     absolute_uri,
     checked_bool,
     checked_columns,
-    checked_count,
-    checked_on_corrupt,
-    checked_on_damage,
-    checked_optional_count,
     checked_seconds,
-    checked_semantics,
     checked_storage_options,
 )
 from mortice.values.other_names import missing_attribute, names_of, with_hints
@@ -71,38 +66,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
             `https://`).
         storage_options: Options of the storage by name (docs/storage.md); local files have none. `credentials` may be
             a function that returns options (`mortice.credentials`).
-        mmap: True maps large files on local disks into memory. Nobody may make them shorter while they are read: that
-            ends the process (docs/tuning.md).
-        semantics: The merge rules: `"1.x"`, those of the newest Hudi, or `"0.x"`, those of Hudi 0.15 on tables that it
-            can read.
-        memory_limit: Bytes of memory for the keys and contents of logs and for batches that wait to be consumed.
-            Default: 1 GiB. File slices that are read at the same time share it. Larger merges spill to `spill_dir`.
-            Mapped files do not count.
-        spill_dir: The directory for spilled data. Default: the system's directory for temporary files.
-        on_corrupt: `"skip"` skips corrupt log blocks, as Hudi does; `"raise"` raises an error.
-        on_damage: What happens if a log file has lost bytes that a completed write wrote: it is shorter than the write
-            recorded, or a block of it is corrupt. `"warn"` reads the rest and warns (`DamagedFileWarning`), `"raise"`
-            raises `CorruptLogError`, `"ignore"` reads the rest. Default: queries warn; writes and services that merge
-            logs raise before they change anything.
-        threads: Threads of a read, at most. Default: one for each core.
-        batch_rows: Rows in a batch, at most.
-        optimized_log_scan: True merges log blocks instant by instant, as Hudi 1.2 does; False block by block, as Hudi
-            1.0 and 1.1 do by default. The results differ if blocks of several instants alternate, and for log
-            compaction.
-        spill_compressed: True compresses spilled data.
-        prune: False also reads files and row groups that partition paths and statistics of base files exclude. The rows
-            are the same, unless a writer's statistics are wrong.
-        record_positions: False merges by record key even if the logs record row positions in the base file
-            (`hoodie.merge.use.record.positions`). The rows differ only if a base file contains a key several times, as
-            after `bulk_insert`: by position, the default as in Hudi, an update changes all rows of the key, by key the
-            first of them.
-        use_metadata: False lists files from storage even if the table has a metadata table. The files are the same;
-            `Scan.explain` reports which was used.
-        use_column_stats: False also opens file slices that the column statistics of the metadata table exclude. The
-            rows are the same; `Scan.explain` reports how many slices were skipped.
-        use_record_index: True looks up the keys of a filter (`[("_hoodie_record_key", "in", keys)]`) in the table's
-            record index and reads only their file groups. Use it only if keys are unique across partitions: the index
-            holds one location for each key.
+        read_options: How it is read (`mortice.ReadOptions`). Default: all options have their defaults.
 
     Raises:
         TableNotFoundError: There is no table at `uri`.
@@ -114,44 +78,14 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         self,
         uri: str | os.PathLike[str],
         *,
-        storage_options: Mapping[str, Any] | None = None,
-        mmap: bool = False,
-        semantics: str = DEFAULT_SEMANTICS,
-        memory_limit: int | None = None,
-        spill_dir: str | os.PathLike[str] | None = None,
-        on_corrupt: str = DEFAULT_ON_CORRUPT,
-        on_damage: str | None = None,
-        threads: int | None = None,
-        batch_rows: int = DEFAULT_BATCH_ROWS,
-        optimized_log_scan: bool = True,
-        spill_compressed: bool = True,
-        prune: bool = True,
-        record_positions: bool = True,
-        use_metadata: bool = True,
-        use_column_stats: bool = True,
-        use_record_index: bool = False,
+        storage_options: StorageOptions | None = None,
+        read_options: ReadOptions | None = None,
     ) -> None:
         self._merge: Merge | None = None
         self._validators: tuple[Validator, ...] = ()
         self._storage_options = checked_storage_options(storage_options)
-        self._arguments: dict[str, Any] = {
-            "mmap": checked_bool("mmap", mmap),
-            "semantics": checked_semantics(semantics),
-            "on_corrupt": checked_on_corrupt(on_corrupt),
-            "on_damage": checked_on_damage(on_damage),
-            "batch_rows": checked_count("batch_rows", batch_rows),
-            "optimized_log_scan": checked_bool("optimized_log_scan", optimized_log_scan),
-            "threads": checked_optional_count("threads", threads),
-            "prune": checked_bool("prune", prune),
-            "use_metadata": checked_bool("use_metadata", use_metadata),
-            "use_column_stats": checked_bool("use_column_stats", use_column_stats),
-            "use_record_index": checked_bool("use_record_index", use_record_index),
-            "record_positions": checked_bool("record_positions", record_positions),
-            "memory_limit": checked_optional_count("memory_limit", memory_limit),
-            "spill_dir": None if spill_dir is None else os.fspath(spill_dir),
-            "spill_compressed": checked_bool("spill_compressed", spill_compressed),
-        }
-        self._native = _mortice.Table(absolute_uri(uri), self._storage_options, **self._arguments)
+        self._read_options = checked_read_options(read_options)
+        self._native = _mortice.Table(absolute_uri(uri), self._storage_options, **asdict(self._read_options))
 
     def with_validators(self, *validators: Validator) -> Table:
         """Returns a copy of this table whose writes are checked before they are completed.
@@ -543,7 +477,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         storage: dict[str, Any] = dict(self._storage_options)
         if CREDENTIALS in storage:
             storage[CREDENTIALS] = supplier_of(storage[CREDENTIALS])
-        return _opened, (pickled((self.uri, storage, self._arguments, self._merge, self._validators)),)
+        return _opened, (pickled((self.uri, storage, self._read_options, self._merge, self._validators)),)
 
     if not TYPE_CHECKING:  # which must go on to report unknown names
 
@@ -577,7 +511,7 @@ _INTERNAL = frozenset({"position_here", "prepare", "preview"})
 
 def _opened(data: bytes) -> Table:
     """Opens the table of a pickle. Functions in it are code: the source must be trusted."""
-    uri, storage_options, arguments, merge, validators = pickle.loads(data)  # noqa: S301
-    table = Table(uri, storage_options=storage_options, **arguments)
+    uri, storage_options, read_options, merge, validators = pickle.loads(data)  # noqa: S301
+    table = Table(uri, storage_options=storage_options, read_options=read_options)
     table._merge, table._validators = merge, validators  # noqa: SLF001
     return table

@@ -106,7 +106,9 @@ def test_credentials_are_renewed_before_they_expire_and_cached_until_then(on_s3,
 def test_credentials_without_expiry_are_cached(on_s3, options):
     vault = CredentialFunction()
     for _ in range(2):
-        table = mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault}, threads=4)
+        table = mortice.Table(
+            uri(on_s3), storage_options={**options, "credentials": vault}, read_options=mortice.ReadOptions(threads=4)
+        )
         assert table.snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
     assert vault.calls == 1
 

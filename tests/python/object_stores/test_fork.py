@@ -121,7 +121,9 @@ def test_children_forked_while_other_threads_read(table, on_s3):
 
     def keep_reading():
         while not done.is_set():
-            mortice.Table(stored.uri, storage_options=stored.options, threads=2).snapshot().to_arrow()
+            mortice.Table(
+                stored.uri, storage_options=stored.options, read_options=mortice.ReadOptions(threads=2)
+            ).snapshot().to_arrow()
 
     readers = [threading.Thread(target=keep_reading) for _ in range(2)]
     for reader in readers:

@@ -19,7 +19,7 @@ import mortice
 signal.signal(signal.SIGINT, signal.default_int_handler)
 uri, options, threads = json.loads(sys.argv[1])
 try:
-    table = mortice.Table(uri, storage_options=options, threads=threads)
+    table = mortice.Table(uri, storage_options=options, read_options=mortice.ReadOptions(threads=threads))
     print("opened", flush=True)
     table.snapshot().to_arrow()
     print("read", flush=True)

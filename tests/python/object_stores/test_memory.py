@@ -21,7 +21,11 @@ def stored(moto, bucket, tmp_path_factory):
 
 
 def read(stored, limit, threads, columns=("n0",)):
-    table = mortice.Table(stored.uri, storage_options=stored.options, memory_limit=limit, threads=threads)
+    table = mortice.Table(
+        stored.uri,
+        storage_options=stored.options,
+        read_options=mortice.ReadOptions(memory_limit=limit, threads=threads),
+    )
     scan = table.snapshot(columns=columns)
     assert scan.to_arrow().num_rows == ROWS * SLICES
     return scan.report()

@@ -135,7 +135,7 @@ def sorted_rows(table):
 @pytest.mark.parametrize(("case", "most"), [("h10_types", (2, 1)), ("h12_column_stats", (2, 4))])
 def test_opening_takes_five_concurrent_requests_and_reading_one_per_file(tmp_path, bucket, counted, case, most):
     uri = copied(bucket, case, tmp_path)
-    table = mortice.Table(uri, storage_options=options(counted), threads=1)
+    table = mortice.Table(uri, storage_options=options(counted), read_options=mortice.ReadOptions(threads=1))
     assert counted.seen == {"LIST": 3, "GET": 2}
     assert counted.most > 1
     assert table.storage_requests == {"list": 3, "open": 0, "read": 2}

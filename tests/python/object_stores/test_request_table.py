@@ -59,7 +59,7 @@ def rows(files, moto):
     with proxy(moto) as fault_proxy:
         for file, (uri, size) in files.items():
             options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS}
-            table = mortice.Table(uri, storage_options=options, threads=1)
+            table = mortice.Table(uri, storage_options=options, read_options=mortice.ReadOptions(threads=1))
             for projection, columns in PROJECTIONS.items():
                 scan = table.snapshot(columns=columns)
                 scan.splits()

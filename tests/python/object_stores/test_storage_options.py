@@ -87,6 +87,6 @@ def test_spark_options_are_converted_to_storage_options():
         "fs.s3a.access.key": "A",
         "mortice.mmap": "false",
     }
-    found = read_query(options).table_arguments
-    assert found["storage_options"] == {"endpoint": "http://h", "fs.s3a.access.key": "A"}
-    assert found["mmap"] is False
+    query = read_query(options)
+    assert query.storage_options == {"endpoint": "http://h", "fs.s3a.access.key": "A"}
+    assert query.read_options.mmap is False

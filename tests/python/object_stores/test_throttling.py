@@ -25,7 +25,7 @@ def small_files(moto, bucket, tmp_path_factory):
 
 def test_concurrent_requests_are_halved_and_increase_again(small_files, fault_proxy):
     options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", "max_requests": 12, **KEYS}
-    table = mortice.Table(small_files, storage_options=options, threads=24)
+    table = mortice.Table(small_files, storage_options=options, read_options=mortice.ReadOptions(threads=24))
 
     def most_concurrent_requests():
         scan = table.snapshot()
@@ -51,7 +51,7 @@ def test_concurrent_requests_are_halved_and_increase_again(small_files, fault_pr
 def test_permanent_throttling_is_an_error_and_leaves_no_thread(small_files, fault_proxy, code):
     limits = {"max_retries": 1, "retry_timeout": "5s", "max_requests": 4}
     options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS, **limits}
-    scan = mortice.Table(small_files, storage_options=options, threads=8).snapshot()
+    scan = mortice.Table(small_files, storage_options=options, read_options=mortice.ReadOptions(threads=8)).snapshot()
     scan.splits()
     fault_proxy.faults[:] = [Fault("status", ".parquet", code=code)]
     with pytest.raises(mortice.StorageThrottledError, match="throttles requests"):

@@ -55,7 +55,9 @@ def test_batches_stay_within_the_limit_and_a_row(tmp_path, moto, bucket, encodin
         remote = {"endpoint": moto, "region": "us-east-1", **KEYS}
         places += [(folder, None), (f"s3://{bucket}/{prefix}", remote)]
     for uri, options in places:
-        scan = mortice.Table(uri, storage_options=options, memory_limit=MEMORY, threads=1).snapshot()
+        scan = mortice.Table(
+            uri, storage_options=options, read_options=mortice.ReadOptions(memory_limit=MEMORY, threads=1)
+        ).snapshot()
         found, sizes = {}, []
         for batch in scan.to_reader():
             sizes.append(batch.nbytes)

@@ -46,7 +46,11 @@ def filtered(table):
     for one in filters:
         by_statistics, without = (
             sorted(
-                mortice.Table(table.uri, use_metadata=use).snapshot(["id", "fare"], one).to_arrow().to_pylist(), key=str
+                mortice.Table(table.uri, read_options=mortice.ReadOptions(use_metadata=use))
+                .snapshot(["id", "fare"], one)
+                .to_arrow()
+                .to_pylist(),
+                key=str,
             )
             for use in (True, False)
         )

@@ -55,7 +55,7 @@ def test_a_compaction_goes_on_by_an_option(tmp_path, version, choice, by):
     table = table_with_logs(tmp_path / "t", version)
     cut_between_blocks(newest_log(table))
     if by == "table":
-        done = mortice.Table(table.uri, on_damage=choice).compact()
+        done = mortice.Table(table.uri, read_options=mortice.ReadOptions(on_damage=choice)).compact()
     else:
         done = table.compact({"mortice.on_damage": choice})
     assert done.commit is not None
@@ -76,7 +76,9 @@ def test_verify_finds_damage_before_and_after_a_compaction(tmp_path, version, me
     for _ in range(2):
         found = {one.kind for one in table.verify().findings if one.path.endswith(log.name)}
         assert expected in found
-        mortice.Table(table.uri, on_damage="ignore").compact({} if metadata == "true" else NO_METADATA)
+        mortice.Table(table.uri, read_options=mortice.ReadOptions(on_damage="ignore")).compact(
+            {} if metadata == "true" else NO_METADATA
+        )
         table.refresh()
 
 
@@ -90,4 +92,8 @@ def test_writes_that_merge_logs_refuse_damaged_ones(tmp_path):
         table.merge_into(UPDATES, when_matched_update=["fare"], options=NO_SMALL_FILES)
     table.refresh()
     assert [one for one in table.timeline if one.action == "deltacommit"] == before
-    assert mortice.Table(table.uri, on_damage="ignore").delete_where([("fare", "<", 0.0)], NO_SMALL_FILES).stats
+    assert (
+        mortice.Table(table.uri, read_options=mortice.ReadOptions(on_damage="ignore"))
+        .delete_where([("fare", "<", 0.0)], NO_SMALL_FILES)
+        .stats
+    )

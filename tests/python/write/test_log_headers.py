@@ -72,7 +72,9 @@ def read(table):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = mortice.Table(table.uri, threads=1).snapshot(meta=False).to_arrow()
+            found = (
+                mortice.Table(table.uri, read_options=mortice.ReadOptions(threads=1)).snapshot(meta=False).to_arrow()
+            )
         except mortice.CorruptLogError as error:
             return None, error
         except mortice.MorticeError as error:
@@ -165,7 +167,7 @@ def test_another_instant_of_a_block_is_reported(tmp_path, version, digits):
         assert (warning.path, warning.instant) == (str(log), instant)
         assert "in its header" in str(warning)
         with pytest.raises(mortice.CorruptLogError, match="in its header"):
-            mortice.Table(table.uri, on_damage="raise").snapshot().to_arrow()
+            mortice.Table(table.uri, read_options=mortice.ReadOptions(on_damage="raise")).snapshot().to_arrow()
         with pytest.raises(mortice.CorruptLogError, match="in its header"):
             mortice.Table(table.uri).compact(OPTIONS)
     (found,) = table.verify().findings

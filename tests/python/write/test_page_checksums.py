@@ -80,7 +80,12 @@ def flip(path, content, at):
 
 
 def read(table):
-    return mortice.Table(table.uri, use_metadata=False).snapshot().to_arrow().sort_by("id")
+    return (
+        mortice.Table(table.uri, read_options=mortice.ReadOptions(use_metadata=False))
+        .snapshot()
+        .to_arrow()
+        .sort_by("id")
+    )
 
 
 @pytest.mark.parametrize("codec", CODECS)

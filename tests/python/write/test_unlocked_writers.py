@@ -41,7 +41,7 @@ def work(path, name, steps, acknowledged, errors):
 def check(path, acknowledged):
     rows = {row["id"] for row in mortice.Table(path).to_arrow().to_pylist()}
     assert rows == {key for one in acknowledged for key in (one, f"{one}-2")}
-    assert mortice.Table(path, use_metadata=False).count() == len(rows)
+    assert mortice.Table(path, read_options=mortice.ReadOptions(use_metadata=False)).count() == len(rows)
     assert not mortice.Table(path).verify(keys=True).findings
 
 

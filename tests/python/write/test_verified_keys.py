@@ -137,7 +137,7 @@ def test_many_keys_are_sorted_in_files(tmp_path):
     many = [(f"{number:080}", "x", 1, 1.0) for number in range(80_000)]
     table.bulk_insert(rows(*many), NO_METADATA)
     spill = tmp_path / "spill"
-    table = mortice.Table(table.uri, spill_dir=spill)
+    table = mortice.Table(table.uri, read_options=mortice.ReadOptions(spill_dir=spill))
     assert table.verify(keys=True).findings == []
     assert spill.exists()
     copied(table, lambda old: "0" * len(old))

@@ -51,7 +51,7 @@ def created(folder, table_type="COPY_ON_WRITE", kind=None, **arguments):
 
 
 def opened(folder, **arguments):
-    return mortice.Table(folder, memory_limit=MEMORY, **arguments)
+    return mortice.Table(folder, read_options=mortice.ReadOptions(memory_limit=MEMORY, **arguments))
 
 
 def digest(text):
@@ -197,9 +197,10 @@ READ = """
 import resource, sys, warnings
 warnings.simplefilter("ignore")
 import mortice
-mortice.Table(sys.argv[1], threads=1, memory_limit=8 << 20).snapshot(columns=["id"]).to_arrow()
+options = mortice.ReadOptions(threads=1, memory_limit=8 << 20)
+mortice.Table(sys.argv[1], read_options=options).snapshot(columns=["id"]).to_arrow()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-for batch in mortice.Table(sys.argv[1], threads=1, memory_limit=8 << 20).snapshot().to_reader():
+for batch in mortice.Table(sys.argv[1], read_options=options).snapshot().to_reader():
     del batch
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10)
 """
@@ -225,7 +226,8 @@ def used():
         return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) << 10
 
 path, limit, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-mortice.Table(path, memory_limit=limit, threads=threads).snapshot(columns=["id"]).to_arrow()
+options = mortice.ReadOptions(memory_limit=limit, threads=threads)
+mortice.Table(path, read_options=options).snapshot(columns=["id"]).to_arrow()
 before, peak, is_done = used(), 0, threading.Event()
 
 def watch():
@@ -236,7 +238,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 rows = 0
-for batch in mortice.Table(path, memory_limit=limit, threads=threads).snapshot().to_reader():
+for batch in mortice.Table(path, read_options=options).snapshot().to_reader():
     rows += batch.num_rows
     del batch
 is_done.set()
@@ -282,7 +284,11 @@ def test_more_than_an_arrow_column_holds(tmp_path, table_type, operation):
 
     def check(rows):
         found = 0
-        for batch in mortice.Table(tmp_path / "t", memory_limit=256 << 20).snapshot(meta=False).to_reader():
+        for batch in (
+            mortice.Table(tmp_path / "t", read_options=mortice.ReadOptions(memory_limit=256 << 20))
+            .snapshot(meta=False)
+            .to_reader()
+        ):
             assert batch.nbytes <= 64 << 20
             found += batch.num_rows
         assert found == rows

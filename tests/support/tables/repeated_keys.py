@@ -95,6 +95,11 @@ class State:
 
 
 def rows_of(table, key=None, **arguments):
-    found = mortice.Table(table.uri, **arguments).snapshot(columns=SCHEMA.names).to_arrow().to_pylist()
+    found = (
+        mortice.Table(table.uri, read_options=mortice.ReadOptions(**arguments))
+        .snapshot(columns=SCHEMA.names)
+        .to_arrow()
+        .to_pylist()
+    )
     rows = [tuple(row.values()) for row in found if key is None or row["id"] == key]
     return sorted(rows, key=lambda row: row[2] + row[1])

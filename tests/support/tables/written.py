@@ -40,6 +40,6 @@ NO_SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
 
 def both(table):
     """The rows, which are the same if files are listed from storage."""
-    listed = content(mortice.Table(table.uri, use_metadata=False))
+    listed = content(mortice.Table(table.uri, read_options=mortice.ReadOptions(use_metadata=False)))
     assert content(table) == listed
     return listed

@@ -13,26 +13,27 @@ batch queries reject: see `mortice.spark.settings.stream_options`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.expressions.filters import Filters
 from mortice.reading.mergers import Merge, imported
+from mortice.reading.read_options import ReadOptions
 from mortice.spark.execution.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
 from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.settings.option_list import GROUPS
 from mortice.spark.settings.option_names import (
     AS_OF,
     BATCH_ROWS,
     BEGIN,
     CHANGELOG,
-    COLUMN_STATS,
     COLUMNS,
-    DATA_SKIPPING,
     EMIT_DELETES,
     END,
     FILTERS,
@@ -41,30 +42,18 @@ from mortice.spark.settings.option_names import (
     HOLES,
     INCREMENTAL_FORMAT,
     INCREMENTAL_VERSION,
-    LOG_SCAN,
-    MEMORY_LIMIT,
     MERGE_TYPE,
     MERGER,
-    METADATA,
-    MMAP,
-    ON_CORRUPT,
-    ON_DAMAGE,
     QUERY_TYPE,
-    RECORD_INDEX,
-    RECORD_POSITIONS,
     SCHEMA_AT_END,
     SCHEMA_ON_READ,
-    SEMANTICS,
     SKIP_CLUSTER,
     SKIP_COMPACT,
     SPARK_PREFIX,
-    SPILL_COMPRESSED,
-    SPILL_FOLDER,
     SPLIT_BYTES,
     STORAGE_PREFIX,
     STREAMING,
     SYNONYMS,
-    THREADS,
     ZIP_CACHE,
     Decision,
     decision,
@@ -149,11 +138,12 @@ class Query:
     tasks: TaskOptions = field(default_factory=TaskOptions)
     schema_on_read: bool = True
     # Not in repr(): storage options may be secrets.
-    table_arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    read_options: ReadOptions = field(default_factory=ReadOptions)
 
     def table(self) -> Table:
         """Opens the table."""
-        table = Table(self.uri, **self.table_arguments)
+        table = Table(self.uri, storage_options=self.storage_options, read_options=self.read_options)
         return table if self.merger is None else table.with_merger(self.merger)
 
     def prepare(self, table: Table, columns: Sequence[str] | None) -> queries.QueryPlan:
@@ -221,7 +211,8 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
             ),
         ),
         schema_on_read=parse_bool(SCHEMA_ON_READ, rest.pop(SCHEMA_ON_READ, True)),
-        table_arguments=_table_arguments(rest),
+        read_options=_read_options(rest),
+        storage_options=_storage_options(rest),
     )
     _check_kind(query)
     for name, value in rest.items():
@@ -329,42 +320,31 @@ def _check_kind(query: Query) -> None:
         )
 
 
-def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
-    """Removes the options that are arguments of `Table` from `rest` and returns the arguments."""
-    rows = parse_count(BATCH_ROWS, rest.pop(BATCH_ROWS, DEFAULT_BATCH_ROWS))
-    if rows > MOST_BATCH_ROWS:
+def _read_options(rest: dict[str, Any]) -> ReadOptions:
+    """Removes the options that are fields of `ReadOptions` from `rest`, and returns them with the defaults of Spark."""
+    # One thread: Spark gives a task one core and forks its workers.
+    given: dict[str, Any] = {"batch_rows": DEFAULT_BATCH_ROWS, "threads": 1}
+    kinds = get_type_hints(ReadOptions)
+    for option in itertools.chain(*GROUPS.values()):
+        name, field_name = option.name.lower(), option.argument
+        if field_name in kinds and name in rest:
+            given[field_name] = _parsed(name, rest.pop(name), kinds[field_name])
+    if given["batch_rows"] > MOST_BATCH_ROWS:
         raise InvalidArgumentError(
-            f"{BATCH_ROWS} must be at most {MOST_BATCH_ROWS}, since Spark allocates a batch in one piece; got {rows}"
+            f"{BATCH_ROWS} must be at most {MOST_BATCH_ROWS}, since Spark allocates a batch in one piece; "
+            f"got {given['batch_rows']}"
         )
-    arguments: dict[str, Any] = {
-        "batch_rows": rows,
-        # One thread: Spark gives a task one core and forks its workers.
-        "threads": parse_count(THREADS, rest.pop(THREADS, 1)),
-    }
-    for name, argument in ((SEMANTICS, "semantics"), (ON_CORRUPT, "on_corrupt"), (ON_DAMAGE, "on_damage")):
-        if name in rest:
-            arguments[argument] = rest.pop(name)
-    if MEMORY_LIMIT in rest:
-        arguments["memory_limit"] = parse_count(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
-    if SPILL_FOLDER in rest:
-        arguments["spill_dir"] = str(rest.pop(SPILL_FOLDER))
-    flags = (
-        (LOG_SCAN, "optimized_log_scan"),
-        (DATA_SKIPPING, "prune"),
-        (METADATA, "use_metadata"),
-        (COLUMN_STATS, "use_column_stats"),
-        (RECORD_INDEX, "use_record_index"),
-        (RECORD_POSITIONS, "record_positions"),
-        (SPILL_COMPRESSED, "spill_compressed"),
-        (MMAP, "mmap"),
-    )
-    for name, argument in flags:
-        if name in rest:
-            arguments[argument] = parse_bool(name, rest.pop(name))
-    stored = {name.removeprefix(STORAGE_PREFIX): rest.pop(name) for name in list(rest) if is_of_storage(name)}
-    if stored:
-        arguments["storage_options"] = stored
-    return arguments
+    return ReadOptions(**given)
+
+
+def _parsed(name: str, value: Any, kind: object) -> Any:
+    if kind is bool:
+        return parse_bool(name, value)
+    return parse_count(name, value) if int in (kind, *get_args(kind)) else value
+
+
+def _storage_options(rest: dict[str, Any]) -> dict[str, Any]:
+    return {name.removeprefix(STORAGE_PREFIX): rest.pop(name) for name in list(rest) if is_of_storage(name)}
 
 
 def _merger(value: Any) -> Merge | None:

@@ -91,7 +91,7 @@ class _TaskWork:
 
     def count_unaided(self, terms: Any) -> int:
         """As `ErasureWork.count_unaided`."""
-        table = Table(self._table.uri, **erasure.UNAIDED)
+        table = Table(self._table.uri, read_options=erasure.UNAIDED)
         queries = (Snapshot([], terms), ReadOptimized([], terms))
         return max(count_rows(self._spark, table.prepare(query).scan()) for query in queries)
 
