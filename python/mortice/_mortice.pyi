@@ -10,6 +10,9 @@ import pyarrow as pa
 from typing_extensions import Self
 
 from mortice.errors import InvalidArgumentError
+from mortice.values.argument_types import ArrowRows, ArrowStream
+from mortice.values.argument_types import ArrowSchema as HasArrowSchema
+from mortice.values.native_values import NativeSlice, ReadReport
 from mortice.values.task_runner import TaskRunner
 
 __all__ = [
@@ -114,7 +117,7 @@ has_hdfs: bool
 _Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""
 
-_Filters = Sequence[Sequence[tuple[str | tuple[str, ...], str, Any]]] | None
+_Filters = Sequence[Sequence[tuple[str | tuple[str, ...], str, object]]] | None
 """Disjunctive normal form: all terms of a list, in any of the lists. A tuple names a column and fields within it."""
 
 @final
@@ -137,9 +140,11 @@ class Expression:
         aliases: Other names of the sides, in lower case, and the sides.
     """
 
-    def __new__(cls, text: str, sides: Sequence[tuple[str, Any]], aliases: Sequence[tuple[str, str]]) -> Expression: ...
+    def __new__(
+        cls, text: str, sides: Sequence[tuple[str, ArrowRows]], aliases: Sequence[tuple[str, str]]
+    ) -> Expression: ...
     @staticmethod
-    def constant(value: Any, text: str) -> Expression:
+    def constant(value: ArrowRows, text: str) -> Expression:
         """Returns the expression of the value of a batch of one row and one column."""
 
     def data_type(self) -> ArrowSchema:
@@ -160,16 +165,16 @@ class Expression:
     def equality(self, one: str, other: str) -> tuple[Expression, Expression] | None:
         """Returns the values of two sides whose equality the condition is; None if it is anything else."""
 
-    def evaluate(self, batches: Sequence[tuple[str, Any]]) -> ArrowBatch:
+    def evaluate(self, batches: Sequence[tuple[str, ArrowRows]]) -> ArrowBatch:
         """Returns the value for each row of the batches of the sides."""
 
-    def selected(self, batches: Sequence[tuple[str, Any]]) -> ArrowBatch:
+    def selected(self, batches: Sequence[tuple[str, ArrowRows]]) -> ArrowBatch:
         """Returns for each row whether the condition is true, and not null."""
 
-    def assigned(self, batches: Sequence[tuple[str, Any]], column: Any) -> ArrowBatch:
+    def assigned(self, batches: Sequence[tuple[str, ArrowRows]], column: HasArrowSchema) -> ArrowBatch:
         """Returns the value for each row, in the type of the column of a schema, which holds it exactly."""
 
-    def key_values(self, batches: Sequence[tuple[str, Any]], other: Expression) -> ArrowBatch:
+    def key_values(self, batches: Sequence[tuple[str, ArrowRows]], other: Expression) -> ArrowBatch:
         """Returns the value for each row, in the type in which it is joined with the value of another expression."""
 
     def pushed_terms(self, side: str) -> list[tuple[str, str, ArrowBatch | None]]:
@@ -185,9 +190,9 @@ def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
 class _Result:
     """What results have in common."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Returns the fields by name; results within them are dicts, too."""
-    def __replace__(self, **changes: Any) -> Self: ...
+    def __replace__(self, **changes: object) -> Self: ...
 
 @final
 class FileGroupStats(_Result):
@@ -806,7 +811,7 @@ class Table:
     def follow(self, start: str) -> Follower: ...
     def position_here(self, position: str, layout: int) -> str | None:
         """Converts a position of a timeline of `layout` 1 or 2 to the current one; None is before every commit."""
-    def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[dict[str, Any]]:
+    def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[NativeSlice]:
         """Returns dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
     def snapshot(
         self,
@@ -953,7 +958,7 @@ class Stream:
     def __iter__(self) -> Stream: ...
     def __next__(self) -> ArrowBatch: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def report(self) -> dict[str, Any]:
+    def report(self) -> ReadReport:
         """Returns what has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]),
         `damaged` ([{file, offset, instant, reason}]), `rolled_back`, `uncommitted` (blocks), `records_read`,
         `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`, `list_requests`, `open_requests`,
@@ -1080,7 +1085,7 @@ def query_instant(argument: str, text: str, utc: bool) -> str: ...
 def position_before(argument: str, text: str, utc: bool) -> str | None: ...
 def create_table(
     uri: str,
-    columns: Any,
+    columns: HasArrowSchema,
     storage_options: Mapping[str, str],
     *,
     name: str,
@@ -1098,7 +1103,7 @@ _Clauses = tuple[Sequence[str] | None, Sequence[str] | None, str]
 
 def merge_into(
     table: Table,
-    data: Any,
+    data: ArrowRows,
     clauses: _Clauses,
     delete: _Filters,
     options: Mapping[str, str],
@@ -1108,7 +1113,7 @@ def merge_into(
 
 def write_changes(
     table: Table,
-    rows: Any,
+    rows: ArrowRows,
     updated: Sequence[str],
     options: Mapping[str, str],
     validator: _Validator = None,
@@ -1127,7 +1132,7 @@ def check_changes(table: Table, updated: Sequence[str], options: Mapping[str, st
 def stored_columns(table: Table) -> tuple[str, str | None]:
     """Returns the Avro schema of a table's columns, as JSON, and the columns with their ids, if they have some."""
 
-def avro_record(columns: Any, name: str) -> str:
+def avro_record(columns: HasArrowSchema, name: str) -> str:
     """Returns the Avro schema of the columns of Arrow data in a record of this full name, as JSON."""
 
 def alter_schema(
@@ -1142,14 +1147,14 @@ def alter_schema(
     `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
     """
 
-def rows_of_keys(table: Table, keys: Any, columns: Sequence[str]) -> Scan:
+def rows_of_keys(table: Table, keys: ArrowRows, columns: Sequence[str]) -> Scan:
     """Plans a query of the stored rows that have the keys of a record batch: columns of the record key, and all
     partition columns or none, without nulls.
     """
 
 def merge_rows(
-    older: Any,
-    newer: Any,
+    older: ArrowRows,
+    newer: ArrowRows,
     *,
     record_key: Sequence[str],
     properties: Mapping[str, str],
@@ -1158,7 +1163,7 @@ def merge_rows(
     commit_order: Sequence[str],
     partial: bool,
     emit_deletes: bool,
-    merger: Any = None,
+    merger: object | None = None,
 ) -> tuple[ArrowSchema, list[ArrowBatch]]:
     """Merges older rows as those of a base file with newer rows as those of its logs, in a table with these properties.
 
@@ -1230,15 +1235,15 @@ class MergePlan:
     @property
     def shadows_by_path(self) -> bool:
         """Whether these match by partition path, besides the record key."""
-    def with_keys(self, rows: Any) -> ArrowBatch:
+    def with_keys(self, rows: ArrowRows) -> ArrowBatch:
         """Returns a batch of given rows with their record keys and partition paths. Raises for null in `on`."""
-    def with_paths(self, rows: Any) -> ArrowBatch:
+    def with_paths(self, rows: ArrowRows) -> ArrowBatch:
         """Returns a batch of rows that have the partition columns with their partition paths."""
-    def merge(self, rows: Any) -> ArrowBatch:
+    def merge(self, rows: ArrowRows) -> ArrowBatch:
         """Returns the rows to write, of a batch of joined rows. Raises for updates that readers would not show."""
-    def check_shadowed(self, rows: Any) -> None:
+    def check_shadowed(self, rows: ArrowRows) -> None:
         """Raises for inserted rows that deleted rows of base files win over, given both, joined."""
-    def refuse_repeated(self, rows: Any) -> None:
+    def refuse_repeated(self, rows: ArrowRows) -> None:
         """Raises for keys, as the columns `on`, that several given rows have."""
 
 @final
@@ -1248,9 +1253,9 @@ class DistributedWrite:
     def __new__(
         cls,
         uri: str,
-        storage_options: Mapping[str, Any],
+        storage_options: Mapping[str, str],
         operation: str,
-        columns: Any,
+        columns: HasArrowSchema,
         options: Mapping[str, str],
         parallelism: int,
         merge: MergePlan | None = None,
@@ -1288,11 +1293,11 @@ class StageBatches:
     def __iter__(self) -> StageBatches: ...
     def __next__(self) -> ArrowBatch: ...
 
-def run_stage(stage: bytes, task: tuple[int, int, int], batches: Any) -> StageBatches:
+def run_stage(stage: bytes, task: tuple[int, int, int], batches: ArrowStream) -> StageBatches:
     """Runs one task of a stage: partition, stage and attempt as the engine counts, and the batches that come to it."""
 
 def begin_task_insert(
-    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
+    uri: str, storage_options: Mapping[str, str], operation: str, columns: HasArrowSchema, options: Mapping[str, str]
 ) -> tuple[bytes, list[str]]:
     """Begins inserts whose tasks write the rows that they have: each runs the state by `run_stage`.
 
@@ -1306,15 +1311,15 @@ def abort_task_insert(state: bytes, reason: str) -> None:
     """Rolls such a write back, unless `commit_task_insert` was called."""
 
 def create_table_by_options(
-    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
+    uri: str, storage_options: Mapping[str, str], operation: str, columns: HasArrowSchema, options: Mapping[str, str]
 ) -> bool:
     """Creates the table that a write with these options describes. Returns false if there is one meanwhile."""
 
-def forget_schema(uri: str, storage_options: Mapping[str, Any]) -> None:
+def forget_schema(uri: str, storage_options: Mapping[str, str]) -> None:
     """Removes the columns of a table that a write has created and not written to."""
 
 def compact(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
 ) -> CompactResult:
     """Plans a compaction, if one is due, and executes what is pending."""
 
@@ -1325,7 +1330,7 @@ class DistributedService:
     def __new__(
         cls,
         uri: str,
-        storage_options: Mapping[str, Any],
+        storage_options: Mapping[str, str],
         service: str,
         options: Mapping[str, str],
         parallelism: int,
@@ -1345,18 +1350,18 @@ class DistributedService:
         """Undoes what was begun; the plan stays pending."""
 
 def plan_compact(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
 ) -> list[PlannedCompaction]:
     """What `compact` would do."""
 
 def log_compact(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
 ) -> CompactResult:
     """Plans a log compaction, if one is due, and executes what is pending."""
 
 def build_metadata(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     options: Mapping[str, str],
     *,
     add: Sequence[str],
@@ -1367,7 +1372,7 @@ def build_metadata(
     """Builds or changes a metadata table."""
 
 def delete_metadata(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], *, dry_run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], *, dry_run: bool
 ) -> MetadataResult:
     """Deletes a metadata table."""
 
@@ -1375,15 +1380,15 @@ def service_progress() -> tuple[int, int]:
     """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
 
 def plan_log_compact(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
 ) -> list[PlannedCompaction]:
     """What `log_compact` would do."""
 
 def write(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     operation: str,
-    data: Any,
+    data: ArrowRows,
     options: Mapping[str, str],
     validator: _Validator = None,
 ) -> Commit:
@@ -1397,18 +1402,18 @@ class MergedBuckets:
     commit: Commit | None
 
 def rollback(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+    uri: str, storage_options: Mapping[str, str], instant: str, options: Mapping[str, str], dry_run: bool
 ) -> RollbackResult:
     """Rolls an instant back."""
 
 def restore(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+    uri: str, storage_options: Mapping[str, str], instant: str, options: Mapping[str, str], dry_run: bool
 ) -> RestoreResult:
     """Restores a table."""
 
 def verify(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     *,
     contents: bool,
     keys: Literal["partition", "table"] | None,
@@ -1418,7 +1423,7 @@ def verify(
 
 def verify_by_tasks(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     runner: TaskRunner,
     *,
     contents: bool,
@@ -1429,7 +1434,7 @@ def verify_by_tasks(
 
 def build_metadata_by_tasks(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     options: Mapping[str, str],
     runner: TaskRunner,
     *,
@@ -1440,16 +1445,16 @@ def build_metadata_by_tasks(
     """As `build_metadata`, with a record index whose keys tasks of an engine read, and whose base files they write."""
 
 def merge_buckets(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool
 ) -> MergedBuckets:
     """Makes one file group of those of each bucket that has several."""
 
-def repair(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> RepairResult:
+def repair(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> RepairResult:
     """Repairs a table."""
 
 def create_savepoint(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     instant: str,
     options: Mapping[str, str],
     *,
@@ -1460,13 +1465,13 @@ def create_savepoint(
     """Makes a savepoint."""
 
 def delete_savepoint(
-    uri: str, storage_options: Mapping[str, Any], instant: str, options: Mapping[str, str], dry_run: bool
+    uri: str, storage_options: Mapping[str, str], instant: str, options: Mapping[str, str], dry_run: bool
 ) -> SavepointResult:
     """Deletes a savepoint, which is returned as by `create_savepoint`."""
 
 def delete_partitions(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     partitions: Sequence[str],
     options: Mapping[str, str],
     validator: _Validator = None,
@@ -1474,7 +1479,7 @@ def delete_partitions(
     """Deletes partitions of a table."""
 
 def cluster(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
 ) -> ClusterResult:
     """Plans a clustering, and executes what is planned."""
 
@@ -1488,21 +1493,21 @@ def pause_after_conflict(options: Mapping[str, str], attempt: int) -> float | No
     """How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not."""
 
 def plan_cluster(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], schedule: bool, run: bool
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
 ) -> list[ClusteringGroup]:
     """Returns the groups of the plans that `cluster` would execute, and of the plan that it would make."""
 
 def delete_where(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     filters: _Filters,
     options: Mapping[str, str],
     validator: _Validator = None,
 ) -> Commit:
     """Deletes the rows that filters select."""
 
-def clean(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> CleanResult:
+def clean(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> CleanResult:
     """Completes pending cleans of a table and runs a new one."""
 
-def archive(uri: str, storage_options: Mapping[str, Any], options: Mapping[str, str], dry_run: bool) -> ArchiveResult:
+def archive(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> ArchiveResult:
     """Archives old instants."""

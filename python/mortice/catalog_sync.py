@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from mortice.catalogs.options import SyncOptions
 from mortice.catalogs.run import Synced, sync_with
 from mortice.table import Table
+from mortice.values.argument_types import Options, StorageOptions
 from mortice.writing.writes import checked_options
 
 __all__ = ["sync"]
@@ -16,9 +15,9 @@ __all__ = ["sync"]
 
 def sync(
     table: Table | str | os.PathLike[str],
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     *,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> list[Synced]:
     """Registers a table in a catalog, or brings its entries up to date, as Hudi's sync tools do.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.table import Table
+from mortice.values.argument_types import ArrowSchema, Options, Rows, StorageOptions
 from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
 from mortice.values.other_names import hinted
@@ -23,6 +24,10 @@ __all__ = ["create_table"]
 TABLE_TYPES = {"MERGE_ON_READ": True, "COPY_ON_WRITE": False}
 SHORT_TYPES = {"MOR": "MERGE_ON_READ", "COW": "COPY_ON_WRITE"}
 
+SchemaLike: TypeAlias = (
+    pa.Schema | ArrowSchema | Mapping[str, pa.DataType | str] | Sequence[pa.Field | tuple[str, pa.DataType | str]] | str
+)
+"""Columns, in the forms that `create_table` takes."""
 Names = str | Sequence[str] | None
 """A column, or several."""
 
@@ -30,17 +35,17 @@ Names = str | Sequence[str] | None
 @hinted
 def create_table(
     uri: str | os.PathLike[str],
-    schema: Any = None,
+    schema: SchemaLike | None = None,
     *,
-    data: Any = None,
+    data: Rows | None = None,
     name: str | None = None,
     record_key: Names,
     partition_by: Names = None,
     ordering: Names = None,
     table_type: str = "MERGE_ON_READ",
     version: int = 9,
-    properties: Mapping[str, Any] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    properties: Options | None = None,
+    storage_options: StorageOptions | None = None,
 ) -> Table:
     """Creates a Hudi table and opens it.
 
@@ -113,13 +118,13 @@ def create_table(
     return table
 
 
-def _arrow_schema(schema: Any) -> pa.Schema:
+def _arrow_schema(schema: object) -> pa.Schema:
     columns = _columns(schema)
     check_names(columns)
     return columns
 
 
-def _columns(schema: Any) -> pa.Schema:
+def _columns(schema: object) -> pa.Schema:
     if isinstance(schema, pa.Schema):
         return schema
     if isinstance(schema, str):
@@ -138,7 +143,7 @@ def _columns(schema: Any) -> pa.Schema:
     return pa.schema([pa.field(name, arrow_type(name, kind, "schema")) for name, kind in pairs])
 
 
-def _known_rows(data: Any, schema: pa.Schema | None) -> Any:
+def _known_rows(data: Rows, schema: pa.Schema | None) -> Any:
     """Returns rows as Arrow data, whose columns are known before they are read.
 
     Args:
@@ -185,7 +190,7 @@ def _names(argument: str, given: Names) -> list[str]:
     return names
 
 
-def _properties(given: Mapping[str, Any] | None) -> dict[str, str]:
+def _properties(given: Options | None) -> dict[str, str]:
     if given is not None and not isinstance(given, Mapping):
         raise InvalidArgumentError(f"properties must be a mapping of names to values, got {type(given).__name__}")
     checked = {}

@@ -14,8 +14,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import pyarrow as pa
 
@@ -177,22 +176,23 @@ class Incremental:
         after, until = _range(table, self.begin, self.end)
         changelog = checked_bool("changelog", self.changelog)
         merger = None if changelog else merger
-        options: dict[str, Any] = {
-            "holes": checked_holes(self.holes),
-            "skip_compact": checked_bool("skip_compact", self.skip_compact),
-            "skip_cluster": checked_bool("skip_cluster", self.skip_cluster),
-            "skip_log_compact": checked_bool("skip_log_compact", self.skip_log_compact),
-            "fall_back_to_full_scan": checked_optional_bool("fall_back_to_full_scan", self.fall_back_to_full_scan),
-            "schema_at_end": checked_bool("schema_at_end", self.schema_at_end),
-            "changelog": changelog,
-            "emit_deletes": checked_bool("emit_deletes", self.emit_deletes),
-        }
+        incremental = partial(
+            table.incremental,
+            holes=checked_holes(self.holes),
+            skip_compact=checked_bool("skip_compact", self.skip_compact),
+            skip_cluster=checked_bool("skip_cluster", self.skip_cluster),
+            skip_log_compact=checked_bool("skip_log_compact", self.skip_log_compact),
+            fall_back_to_full_scan=checked_optional_bool("fall_back_to_full_scan", self.fall_back_to_full_scan),
+            schema_at_end=checked_bool("schema_at_end", self.schema_at_end),
+            changelog=changelog,
+            emit_deletes=checked_bool("emit_deletes", self.emit_deletes),
+        )
 
         def schema() -> pa.Schema:
-            return pa.schema(table.incremental(None, None, after, until, merger, **options).schema())
+            return pa.schema(incremental(None, None, after, until, merger).schema())
 
         names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
-        native = table.incremental(names, terms, after, until, merger, **options)
+        native = incremental(names, terms, after, until, merger)
         heading = title(f"incremental {_span(after, until)}", table.uri, None, terms)
         return QueryPlan(native, heading, merger, _again(self, table, merger, schema))
 
@@ -250,10 +250,10 @@ def _again(query: Query, table: _mortice.Table, merger: Merging | None, schema: 
     """Returns what plans a query again, with other columns and further filters."""
 
     def again(columns: list[str] | None, filters: Filters) -> Scan:
-        changed: dict[str, Any] = {} if columns is None else {"columns": columns}
+        narrower = query if columns is None else replace(query, columns=columns)
         if filters is not None:
-            changed["filters"] = conjunction(query.filters, filters, schema)
-        return replace(query, **changed).prepare(table, merger).scan()
+            narrower = replace(narrower, filters=conjunction(query.filters, filters, schema))
+        return narrower.prepare(table, merger).scan()
 
     return again
 

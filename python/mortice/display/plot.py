@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice.display.charts import BASE_COLOR, LOG_COLOR, LaidOutGroup, TimedInstant, color_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from mortice._mortice import Block
 
 __all__ = ["plot_blocks", "plot_layout", "plot_timeline"]
 
@@ -70,7 +72,7 @@ def plot_timeline(instants: Sequence[TimedInstant], ax: Axes | None) -> Axes:
 BLOCK_COLORS = {"DELETE_BLOCK": "#c0392b", "COMMAND_BLOCK": "#8a5fb4", "CORRUPT_BLOCK": "#000000"}
 
 
-def plot_blocks(blocks: Sequence[Any], name: str, ax: Axes | None) -> Axes:
+def plot_blocks(blocks: Sequence[Block], name: str, ax: Axes | None) -> Axes:
     """Plots the blocks of a log file over its bytes. Returns the axes."""
     axes = _axes(ax, 2)
     seen = set()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,24 +70,28 @@ class _Field(tuple[str, ...]):
 
 @dataclass(frozen=True)
 class _Literal:
-    value: Any
+    value: object
 
 
 @dataclass(frozen=True)
 class _Call:
     name: str
-    arguments: list[Any]
+    arguments: list[Node]
     options: Mapping[str, Any]
+
+
+Node: TypeAlias = _Literal | _Field | _Call
 
 
 class _Translator:
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
 
-    def predicate(self, node: Any) -> Predicate:
+    def predicate(self, node: Node) -> Predicate:
         if isinstance(node, _Literal):
-            is_constant = node.value is None or isinstance(node.value, bool)
-            return Constant(node.value) if is_constant else Unknown(_refusal("a literal that is not a boolean"))
+            if node.value is None or isinstance(node.value, bool):
+                return Constant(node.value)
+            return Unknown(_refusal("a literal that is not a boolean"))
         if isinstance(node, _Field):
             return Comparison(_column(node), "=", True)
         name, arguments = node.name, node.arguments
@@ -130,20 +134,16 @@ class _Translator:
             return Unknown(_refusal(node.name))
         return Comparison(column, "like", f"{before}{like_pattern(text)}{after}")
 
-    def _null_where_null(self, condition: Any, found: Any, otherwise: Any) -> Predicate:
+    def _null_where_null(self, condition: Node, found: Node, otherwise: Node) -> Predicate:
         """DuckDB's `in`: `if_else(is_valid(a), is_in(a, …), null)`."""
-        is_in = isinstance(found, _Call) and found.name == "is_in"
-        is_valid = isinstance(condition, _Call) and condition.name == "is_valid" and is_in
-        if not (is_valid and condition.arguments == found.arguments and isinstance(otherwise, _Literal)):
+        if not (isinstance(found, _Call) and isinstance(condition, _Call) and otherwise == _Literal(None)):
             return Unknown(_refusal("if_else"))
-        values = [value for value in found.options["value_set"] if value is not None]
-        if (
-            otherwise.value is not None
-            or self._is_float(found.arguments[0])
-            or not isinstance(found.arguments[0], _Field)
-        ):
+        if (condition.name, found.name) != ("is_valid", "is_in") or condition.arguments != found.arguments:
             return Unknown(_refusal("if_else"))
-        return Comparison(_column(found.arguments[0]), "in", values)
+        field = found.arguments[0]
+        if not isinstance(field, _Field) or self._is_float(field):
+            return Unknown(_refusal("if_else"))
+        return Comparison(_column(field), "in", [value for value in found.options["value_set"] if value is not None])
 
     def _membership(self, column: Column, options: Mapping[str, Any], field: _Field) -> Predicate:
         """`is_in` is never null: null is in a list that has null."""
@@ -158,7 +158,7 @@ class _Translator:
         with_null = None in values and options["null_matching_behavior"] == 0
         return AnyOf((found, Comparison(column, "is null"))) if with_null else found
 
-    def _comparison(self, operator: str, left: Any, right: Any) -> Predicate:
+    def _comparison(self, operator: str, left: Node, right: Node) -> Predicate:
         if isinstance(left, _Literal) and isinstance(right, _Field):
             left, right, operator = right, left, _FLIPPED.get(operator, operator)
         if not (isinstance(left, _Field) and isinstance(right, _Literal)):
@@ -209,13 +209,13 @@ def _refusal(what: str) -> str:
     )
 
 
-def _columns(node: Any) -> set[str]:
+def _columns(node: Node) -> set[str]:
     if isinstance(node, _Field):
         return {node[0]}
     return set[str]().union(*map(_columns, node.arguments)) if isinstance(node, _Call) else set()
 
 
-def _tree(expression: pc.Expression) -> Any:
+def _tree(expression: pc.Expression) -> Node:
     """Returns the structure of an expression."""
     _, (serialised,) = expression.__reduce__()
     data = bytes(serialised)
@@ -228,7 +228,7 @@ def _tree(expression: pc.Expression) -> Any:
     return tree
 
 
-def _node(items: list[tuple[str, str]], batch: pa.RecordBatch) -> Any:
+def _node(items: list[tuple[str, str]], batch: pa.RecordBatch) -> Node:
     key, value = items.pop()
     if key == "literal":
         scalar = batch.column(int(value))[0]
@@ -242,8 +242,8 @@ def _node(items: list[tuple[str, str]], batch: pa.RecordBatch) -> Any:
         return _Field(name for _, name in fields)
     if key != "call":
         raise ValueError(f"{key} in an expression")
-    arguments: list[Any] = []
-    options: Mapping[str, Any] = {}
+    arguments: list[Node] = []
+    options: Mapping[str, object] = {}
     while items[-1][0] != "end":
         if items[-1][0] == "options":
             options = _options(batch.column(int(items.pop()[1])))
@@ -253,9 +253,9 @@ def _node(items: list[tuple[str, str]], batch: pa.RecordBatch) -> Any:
     return _Call(value, arguments, options)
 
 
-def _options(column: pa.Array) -> Mapping[str, Any]:
+def _options(column: pa.Array) -> Mapping[str, object]:
     """Returns the options of a function; the values of a list as Python values."""
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     for field in column.type:
         values = pc.struct_field(column, field.name)
         is_list = pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
@@ -266,7 +266,7 @@ def _options(column: pa.Array) -> Mapping[str, Any]:
     return options
 
 
-def _plain(scalar: pa.Scalar) -> Any:
+def _plain(scalar: pa.Scalar) -> object:
     """Returns the Python value of a scalar. Raises `ValueError` for one that a plain Python value does not hold."""
     if pa.types.is_timestamp(scalar.type) and scalar.is_valid:
         return scalar.cast(pa.timestamp("us", scalar.type.tz)).as_py()

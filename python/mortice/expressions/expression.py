@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 
@@ -102,18 +101,18 @@ class Expression:
         found = self._native.equality(one, other)
         return None if found is None else (self._wrapped(found[0]), self._wrapped(found[1]))
 
-    def evaluate(self, batches: Batches) -> pa.Array[Any]:
+    def evaluate(self, batches: Batches) -> pa.Array:
         """Returns the value for each row. Only columns that the expression reads are needed.
 
         Raises `InvalidArgumentError` for a value of which something is not defined: an overflow, a division by zero.
         """
         return _values(self._native.evaluate(self._read(batches)))
 
-    def key_values(self, batches: Batches, other: Expression) -> pa.Array[Any]:
+    def key_values(self, batches: Batches, other: Expression) -> pa.Array:
         """Returns the value for each row, in the type in which it is joined with the value of another expression."""
         return _values(self._native.key_values(self._read(batches), other._native))
 
-    def assigned(self, batches: Batches, column: pa.Field) -> pa.Array[Any]:
+    def assigned(self, batches: Batches, column: pa.Field) -> pa.Array:
         """Returns the value for each row, in the type of the column that it is assigned to.
 
         Raises `InvalidArgumentError`, naming column and value, for one that the column does not hold exactly.
@@ -153,5 +152,5 @@ def pushed_terms(expression: Expression, columns: Columns, side: str) -> list[Te
     return expression.pushed_terms(side) if side in columns.sides else []
 
 
-def _values(batch: _mortice.ArrowBatch) -> Any:
+def _values(batch: _mortice.ArrowBatch) -> pa.Array:
     return pa.record_batch(batch).column(0)

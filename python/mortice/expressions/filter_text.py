@@ -49,8 +49,8 @@ class _Conditions:
         kind = node[0]
         if kind == "column":
             return Comparison(_name(node), "=", True)
-        if kind in ("literal", "number") and isinstance(_value(node), bool | None):
-            return Constant(_value(node))
+        if kind in ("literal", "number") and isinstance(value := _value(node), bool | None):
+            return Constant(value)
         if kind == "in":
             return self.membership(node)
         if kind in ("literal", "number"):
@@ -101,7 +101,7 @@ class _Conditions:
             self.fail(at, "compares no column with a literal: a column is expected")
         return _name(node)
 
-    def literal(self, node: Node, at: int) -> Any:
+    def literal(self, node: Node, at: int) -> object:
         if node[0] == "column":
             return Word(tuple(node[1]))
         if node[0] not in ("literal", "number"):
@@ -113,5 +113,5 @@ def _name(node: Node) -> Column:
     return node[1][0] if len(node[1]) == 1 else tuple(node[1])
 
 
-def _value(node: Node) -> Any:
+def _value(node: Node) -> object:
     return Number(node[1]) if node[0] == "number" else pa.record_batch(node[1]).column(0)[0].as_py()

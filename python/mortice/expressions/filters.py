@@ -20,7 +20,7 @@ import decimal
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -40,8 +40,12 @@ from mortice.expressions.predicate import (
 )
 from mortice.values.options import LONGEST_SHOWN, checked_string
 
-Term = tuple[Column, str, Any]
-Filters = Any
+if TYPE_CHECKING:
+    import polars
+    import pyarrow.compute as pc
+
+Term = tuple[Column, str, object]
+Filters: TypeAlias = "str | Sequence[object] | pc.Expression | polars.Expr | None"
 """Text, a term, an expression, a list of them, or a list of lists of terms; None for no filter."""
 SchemaOf = Callable[[], pa.Schema]
 """Returns the columns that a filter is about. Called only if the form of the filter needs them."""
@@ -148,20 +152,20 @@ def _nothing(schema: pa.Schema | None) -> list[list[Term]]:
     return [[(schema.names[0], "in", [])]]
 
 
-def _is_condition(value: Any) -> bool:
+def _is_condition(value: object) -> bool:
     return isinstance(value, str) or _is_arrow(value) or _is_polars(value)
 
 
-def _is_arrow(value: Any) -> bool:
+def _is_arrow(value: object) -> bool:
     return type(value).__name__ == "Expression" and type(value).__module__.startswith("pyarrow.")
 
 
-def _is_polars(value: Any) -> bool:
+def _is_polars(value: object) -> TypeGuard[polars.Expr]:
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(value, polars.Expr)
 
 
-def _condition(filters: Any, schema: SchemaOf | None) -> Predicate:
+def _condition(filters: Filters, schema: SchemaOf | None) -> Predicate:
     # The modules need not be imported for the other forms.
     if isinstance(filters, str):
         from mortice.expressions.filter_text import parse_filter
@@ -225,7 +229,7 @@ def _type_of(column: Column, schema: pa.Schema) -> pa.DataType | None:
     return kind
 
 
-def _of_text(literal: Any, kind: pa.DataType | None, schema: pa.Schema | None) -> Any:
+def _of_text(literal: object, kind: pa.DataType | None, schema: pa.Schema | None) -> object:
     if isinstance(literal, Number):
         is_text = kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
         return literal.text if is_text else literal.value
@@ -248,12 +252,12 @@ def _if_exact(comparison: Comparison, schema: pa.Schema) -> Predicate:
     return comparison
 
 
-def _fits(literal: Any, kind: pa.DataType) -> bool:
+def _fits(literal: object, kind: pa.DataType) -> bool:
     is_integer = isinstance(literal, int) and not isinstance(literal, bool)
     if pa.types.is_integer(kind):
         return is_integer and -(2 ** (kind.bit_width - 1)) <= literal < 2 ** (kind.bit_width - 1)
     if pa.types.is_float64(kind):
-        return isinstance(literal, float) or (is_integer and abs(literal) <= 2**53)
+        return isinstance(literal, float) or (isinstance(literal, int) and is_integer and abs(literal) <= 2**53)
     if pa.types.is_boolean(kind):
         return isinstance(literal, bool)
     if pa.types.is_string(kind):
@@ -263,8 +267,9 @@ def _fits(literal: Any, kind: pa.DataType) -> bool:
     if pa.types.is_date32(kind):
         return isinstance(literal, dt.date) and not isinstance(literal, dt.datetime)
     if pa.types.is_timestamp(kind):
-        is_moment = isinstance(literal, dt.datetime) and getattr(literal, "nanosecond", 0) == 0
-        return is_moment and (kind.unit, literal.tzinfo is None) == ("us", kind.tz is None)
+        if not isinstance(literal, dt.datetime) or getattr(literal, "nanosecond", 0) != 0:
+            return False
+        return bool((kind.unit, literal.tzinfo is None) == ("us", kind.tz is None))
     if pa.types.is_decimal128(kind) and isinstance(literal, decimal.Decimal) and literal.is_finite():
         _, digits, exponent = literal.as_tuple()
         return bool(-int(exponent) <= kind.scale and len(digits) + int(exponent) <= kind.precision - kind.scale)
@@ -309,26 +314,26 @@ def _checked(comparison: Comparison) -> Term:
     return _term((comparison.column, comparison.operator, comparison.literal))
 
 
-def _is_single_term(filters: Sequence[Any]) -> bool:
+def _is_single_term(filters: Sequence[object]) -> bool:
     """Returns true for a term. A list of strings is none, unless the second is an operator."""
     if len(filters) not in (2, 3) or not all(isinstance(item, str) for item in filters[:2]):
         return False
     if isinstance(filters, tuple) or not all(isinstance(item, str) for item in filters):
         return True
-    return " ".join(filters[1].lower().split()) in (*OPERATORS, *_SYNONYMS)
+    return " ".join(str(filters[1]).lower().split()) in (*OPERATORS, *_SYNONYMS)
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     return isinstance(value, (list, tuple))
 
 
-def _looks_like_term(item: Any) -> bool:
+def _looks_like_term(item: object) -> TypeGuard[list[object] | tuple[object, ...]]:
     if not _is_list(item) or len(item) == 0:
         return False
     return isinstance(item[0], (str, FieldPath))
 
 
-def _conjunction(item: Any) -> list[Term]:
+def _conjunction(item: object) -> list[Term]:
     if isinstance(item, str) or not _is_list(item):
         raise InvalidArgumentError(f"{_SHAPE}; got {item!r} instead of a term or a list of terms")
     if _looks_like_term(item):
@@ -338,10 +343,15 @@ def _conjunction(item: Any) -> list[Term]:
     return [_term(term) for term in item]
 
 
-def _term(term: Any) -> Term:
-    if not _looks_like_term(term) or len(term) not in (2, 3) or not isinstance(term[1], str):
+def _term(term: object) -> Term:
+    if (
+        not _is_list(term)
+        or len(term) not in (2, 3)
+        or not isinstance(of := term[0], (str, FieldPath))
+        or not isinstance(name := term[1], str)
+    ):
         raise InvalidArgumentError(f"a filter term must be (column, operator, literal), got {term!r}")
-    column, operator, literals = _checked_column(term[0]), _operator(term), term[2:]
+    column, operator, literals = _checked_column(of), _operator(name, term), term[2:]
     if operator in NULL_TESTS:
         if literals and literals[0] is not None:
             raise InvalidArgumentError(f"{operator!r} takes no literal, got {term!r}")
@@ -361,23 +371,23 @@ def _checked_column(column: Column) -> Column:
     return FieldPath(checked_string("the column of a filter", name) for name in column)
 
 
-def _operator(term: Any) -> str:
-    operator = " ".join(term[1].lower().split())
+def _operator(name: str, term: object) -> str:
+    operator = " ".join(name.lower().split())
     operator = _SYNONYMS.get(operator, operator)
     if operator not in OPERATORS:
         hint = "; write ('…', 'is null')" if operator == "is" else ""
-        raise InvalidArgumentError(f"unknown operator {term[1]!r} in {term!r}; supported: {', '.join(OPERATORS)}{hint}")
+        raise InvalidArgumentError(f"unknown operator {name!r} in {term!r}; supported: {', '.join(OPERATORS)}{hint}")
     return operator
 
 
-def _literals(term: Any) -> list[Any]:
+def _literals(term: Sequence[object]) -> list[object]:
     values = term[2]
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or isinstance(values, dict):
         raise InvalidArgumentError(f"{term[1]!r} takes a list of literals, got {term!r}")
     return [_literal(value, term) for value in values]
 
 
-def _literal(value: Any, term: Any) -> Any:
+def _literal(value: object, term: Sequence[object]) -> object:
     """Returns `value` as one of the plain types that the native module accepts."""
     plain = _plain(value, term)
     if isinstance(plain, str):
@@ -392,7 +402,7 @@ def _literal(value: Any, term: Any) -> Any:
     return plain
 
 
-def _plain(value: Any, term: Any) -> Any:
+def _plain(value: object, term: Sequence[object]) -> object:
     if value is None or type(value) in (bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.datetime):
         return value
     if isinstance(value, dt.datetime):
@@ -411,16 +421,16 @@ def _plain(value: Any, term: Any) -> Any:
     return _unwrapped(value, term)
 
 
-def _moment(value: dt.datetime, term: Any) -> dt.datetime:
+def _moment(value: dt.datetime, term: Sequence[object]) -> dt.datetime:
     """Returns a plain datetime for a pandas.Timestamp, which has nanoseconds and may be NaT."""
-    nanoseconds: Any = getattr(value, "nanosecond", 0)
+    nanoseconds: object = getattr(value, "nanosecond", 0)
     if nanoseconds != 0:  # NaT has NaN
         raise _refused(value, term, "it is not a whole number of microseconds")
     time = dt.time(value.hour, value.minute, value.second, value.microsecond, value.tzinfo, fold=value.fold)
     return dt.datetime.combine(dt.date(value.year, value.month, value.day), time)
 
 
-def _unwrapped(value: Any, term: Any) -> Any:
+def _unwrapped(value: object, term: Sequence[object]) -> object:
     """Returns the Python value of a scalar of numpy or pyarrow."""
     for method in ("as_py", "item"):
         unwrap = getattr(value, method, None)
@@ -434,5 +444,5 @@ def _unwrapped(value: Any, term: Any) -> Any:
     raise _refused(value, term, "use None, bool, int, float, str, bytes, Decimal, date or datetime")
 
 
-def _refused(value: Any, term: Any, why: str) -> InvalidArgumentError:
+def _refused(value: object, term: object, why: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"the literal {value!r} ({type(value).__name__}) in {term!r} cannot be used; {why}")

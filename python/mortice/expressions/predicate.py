@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from mortice.errors import InvalidArgumentError
 
@@ -58,7 +57,7 @@ class Comparison:
     column: Column
     operator: str
     """An operator of `mortice.filters`."""
-    literal: Any = None
+    literal: object = None
     """The literal; a list for `in` and `not in`; None for tests for null."""
 
 
@@ -175,14 +174,15 @@ def _lists(predicate: Predicate, *, negated: bool, weakened: bool) -> _Lists:
 
 def _either(parts: Iterable[_Lists]) -> _Lists:
     """Returns the lists of all parts; `a = 1 or a in (2, 3)` is one list."""
-    equal: dict[Column, list[Any]] = {}
+    equal: dict[Column, list[object]] = {}
     lists = []
     for terms in itertools.chain.from_iterable(parts):
         if not terms:
             return [[]]
         if len(terms) == 1 and terms[0].operator in ("=", "in"):
             term = terms[0]
-            equal.setdefault(term.column, []).extend(term.literal if term.operator == "in" else [term.literal])
+            literals = term.literal if isinstance(term.literal, list) else [term.literal]
+            equal.setdefault(term.column, []).extend(literals)
         else:
             lists.append(terms)
     return [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ from pyarrow import fs
 
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.arrow import referenced_columns
-from mortice.expressions.filters import superset
+from mortice.expressions.filters import Filters, superset
 from mortice.reading.scan import Scan
 from mortice.reading.split import Split
 from mortice.values.visible_text import visible_text
@@ -28,7 +28,7 @@ from mortice.values.visible_text import visible_text
 __all__ = ["TableDataset", "TableFragment"]
 
 Columns = Sequence[str] | Mapping[str, pc.Expression] | None
-Plan = Callable[[list[str], Any], Scan]
+Plan = Callable[[list[str], Filters], Scan]
 """Returns the scan of columns and filters."""
 
 _NOT_A_FILE = "mortice reads this table only through the methods of the dataset, such as scanner() and to_table()"
@@ -61,7 +61,7 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
         self._restore = restore
         self._plans: dict[str, Scan] = {}
 
-    def scanner(self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
+    def scanner(self, columns: Columns = None, filter: pc.Expression | None = None, **options: object) -> ds.Scanner:
         """Returns a scanner, which reads the rows once.
 
         Args:
@@ -73,7 +73,7 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
         scan = self._scan(names, filter)
         return scanner_of(scan.schema, scan.to_reader, columns, filter, options)
 
-    def to_table(self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:
+    def to_table(self, columns: Columns = None, filter: pc.Expression | None = None, **options: object) -> pa.Table:
         """Returns the rows as a table; arguments as for `scanner`."""
         return self.scanner(columns, filter, **options).to_table()
 
@@ -81,25 +81,29 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
         self,
         columns: Columns = None,
         filter: pc.Expression | None = None,
-        **options: Any,
+        **options: object,
     ) -> Iterator[pa.RecordBatch]:
         """Yields the rows in record batches; arguments as for `scanner`."""
         return iter(self.scanner(columns, filter, **options).to_reader())
 
     def head(
-        self, num_rows: int, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+        self, num_rows: int, columns: Columns = None, filter: pc.Expression | None = None, **options: object
     ) -> pa.Table:
         """Returns the first rows; arguments as for `scanner`."""
         return self.scanner(columns, filter, **options).head(num_rows)
 
-    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
+    def count_rows(self, filter: pc.Expression | None = None, **options: object) -> int:
         """Returns the number of rows; without a filter no column is decoded."""
         if filter is None:
             return self._scan([], None).count()
         return int(self.scanner([], filter, **options).count_rows())
 
     def take(
-        self, indices: Any, columns: Columns = None, filter: pc.Expression | None = None, **options: Any
+        self,
+        indices: Sequence[int] | pa.Array,
+        columns: Columns = None,
+        filter: pc.Expression | None = None,
+        **options: object,
     ) -> pa.Table:
         """Returns the rows with these numbers; arguments as for `scanner`."""
         return self.scanner(columns, filter, **options).take(pa.array(indices))
@@ -113,19 +117,19 @@ class TableDataset(ds.UnionDataset):  # type: ignore[misc]
         for split in self._scan([], filter).splits():
             yield TableFragment(self, filter, split)
 
-    def join(self, *arguments: Any, **options: Any) -> Any:
+    def join(self, *arguments: object, **options: object) -> pa.Table:
         """Joins the rows with a table; arguments as for `pyarrow.Table.join`."""
         return self.to_table().join(*arguments, **options)
 
-    def join_asof(self, *arguments: Any, **options: Any) -> Any:
+    def join_asof(self, *arguments: object, **options: object) -> pa.Table:
         """Joins the rows with a table; arguments as for `pyarrow.Table.join_asof`."""
         return self.to_table().join_asof(*arguments, **options)
 
-    def sort_by(self, sorting: Any, **options: Any) -> Any:
+    def sort_by(self, sorting: str | Sequence[tuple[str, str]], **options: Any) -> ds.InMemoryDataset:
         """Returns the rows in an order, as a dataset in memory."""
         return ds.InMemoryDataset(self.to_table(**options).sort_by(sorting))
 
-    def replace_schema(self, schema: pa.Schema) -> Any:  # noqa: ARG002
+    def replace_schema(self, schema: pa.Schema) -> NoReturn:  # noqa: ARG002
         """Raises `InvalidArgumentError`: the columns are those of the table."""
         raise InvalidArgumentError(
             "a table's dataset has the columns of the table; cast the rows of to_table() instead"
@@ -199,11 +203,11 @@ class FilteredDataset(TableDataset):
         super().__init__(plan, schema, partial(_filtered, restore, expression))
         self._expression = expression
 
-    def scanner(self, columns: Columns = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
+    def scanner(self, columns: Columns = None, filter: pc.Expression | None = None, **options: object) -> ds.Scanner:
         """As `TableDataset.scanner`, of the selected rows."""
         return super().scanner(columns, self._both(filter), **options)
 
-    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
+    def count_rows(self, filter: pc.Expression | None = None, **options: object) -> int:
         """Returns the number of the selected rows."""
         return int(self.scanner([], filter, **options).count_rows())
 
@@ -243,7 +247,7 @@ class TableFragment:
         schema: pa.Schema | None = None,  # noqa: ARG002 (that of the dataset)
         columns: Columns = None,
         filter: pc.Expression | None = None,
-        **options: Any,
+        **options: object,
     ) -> ds.Scanner:
         """Returns a scanner of the slice; arguments as for `TableDataset.scanner`."""
         selected = self._selected if filter is None else filter if self._selected is None else self._selected & filter
@@ -253,12 +257,12 @@ class TableFragment:
         rows = fields.empty_table().to_reader if split is None else split.to_reader
         return scanner_of(fields, rows, columns, selected, options)
 
-    def to_table(self, schema: pa.Schema | None = None, columns: Columns = None, **options: Any) -> pa.Table:
+    def to_table(self, schema: pa.Schema | None = None, columns: Columns = None, **options: object) -> pa.Table:
         """Returns the rows as a table."""
         return self.scanner(schema, columns, **options).to_table()
 
     def to_batches(
-        self, schema: pa.Schema | None = None, columns: Columns = None, **options: Any
+        self, schema: pa.Schema | None = None, columns: Columns = None, **options: object
     ) -> Iterator[pa.RecordBatch]:
         """Yields the rows in record batches."""
         return iter(self.scanner(schema, columns, **options).to_reader())
@@ -267,7 +271,7 @@ class TableFragment:
         """Returns the first rows."""
         return self.scanner(**options).head(num_rows)
 
-    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
+    def count_rows(self, filter: pc.Expression | None = None, **options: object) -> int:
         """Returns the number of rows."""
         return int(self.scanner(columns=[], filter=filter, **options).count_rows())
 
@@ -280,7 +284,7 @@ def scanner_of(
     rows: Callable[[], pa.RecordBatchReader],
     columns: Columns,
     expression: pc.Expression | None,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> ds.Scanner:
     """Returns a scanner of pyarrow, which evaluates expressions on rows.
 

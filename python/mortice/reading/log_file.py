@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from mortice._mortice import Block
 from mortice.display.markup import grid
 from mortice.display.plot import plot_blocks
 from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.values.argument_types import StorageOptions
 from mortice.values.options import checked_bool, checked_count, checked_storage_options, checked_uri
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class LogFile:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: StorageOptions | None = None,
         *,
         mmap: bool = False,
     ) -> None:

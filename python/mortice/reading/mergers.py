@@ -3,7 +3,7 @@
     def keep_the_higher(older: pa.RecordBatch, newer: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array]:
         higher = pc.greater_equal(newer["fare"], older["fare"])
         columns = [pc.if_else(higher, new, old) for old, new in zip(older.columns, newer.columns)]
-        return pa.RecordBatch.from_arrays(columns, schema=newer.schema), pa.array([True] * len(newer))
+        return pa.RecordBatch.from_arrays(columns, schema=rows_after.schema), pa.array([True] * len(newer))
 
     mortice.register_merger("com.example.HigherFarePayload", keep_the_higher)
 
@@ -20,18 +20,19 @@ process, which does not know the registered functions: name the function there i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
+from mortice.values.argument_types import ArrowArray
 from mortice.values.options import checked_name
 
 __all__ = ["Merge", "Merging", "checked_merge", "imported", "merging_of", "register_merger"]
 
-Merge = Callable[[pa.RecordBatch, pa.RecordBatch], tuple[pa.RecordBatch, Any]]
+Merge = Callable[[pa.RecordBatch, pa.RecordBatch], tuple[pa.RecordBatch, pa.Array | Sequence[bool]]]
 
 _KEEP = "keep"
 _registered: dict[str, Merge] = {}
@@ -82,19 +83,19 @@ class Merging:
         self.name = name
         self.merge = merge
 
-    def __call__(self, older: Any, newer: Any) -> pa.RecordBatch:
+    def __call__(self, older: ArrowArray, newer: ArrowArray) -> pa.RecordBatch:
         """Merges batches of the core (`__arrow_c_array__`)."""
-        older, newer = pa.record_batch(older), pa.record_batch(newer)
-        answer = self.merge(older, newer)
+        rows_before, rows_after = pa.record_batch(older), pa.record_batch(newer)
+        answer = self.merge(rows_before, rows_after)
         if not isinstance(answer, tuple) or len(answer) != 2:  # noqa: PLR2004
             raise TypeError(f"the merger of {self.name} must return (rows, mask), got {type(answer).__name__}")
         rows, keep = answer
-        if set(rows.schema.names) != set(newer.schema.names) or len(rows.schema) != len(newer.schema):
+        if set(rows.schema.names) != set(rows_after.schema.names) or len(rows.schema) != len(rows_after.schema):
             raise ValueError(f"the merger of {self.name} must return the table's columns, got {rows.schema.names}")
         # In the table's order and types, which the function may have changed.
-        columns = [_one(rows[field.name]).cast(field.type) for field in newer.schema]
+        columns = [_one(rows[field.name]).cast(field.type) for field in rows_after.schema]
         mask = _one(keep if isinstance(keep, (pa.Array, pa.ChunkedArray)) else pa.array(keep, pa.bool_()))
-        return pa.RecordBatch.from_arrays([*columns, mask], names=[*newer.schema.names, _KEEP])
+        return pa.RecordBatch.from_arrays([*columns, mask], names=[*rows_after.schema.names, _KEEP])
 
 
 def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:

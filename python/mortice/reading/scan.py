@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, NoReturn, overload
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from mortice.reading.mergers import Merging
 from mortice.reading.split import SharedQuery, Split, record_batches
 from mortice.values.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.values.metrics import Counts, Meter, added, format_counts
+from mortice.values.native_values import ReadReport
 from mortice.values.options import checked_count
 from mortice.values.other_names import missing_attribute, names_of, with_hints
 from mortice.values.visible_text import visible_text
@@ -47,7 +48,7 @@ class Lines(str):
         return str(self)
 
 
-Again = Callable[[list[str] | None, Any], "Scan"]
+Again = Callable[[list[str] | None, Filters], "Scan"]
 """Plans a query again, with other columns (None: the same ones) and further filters."""
 
 
@@ -232,7 +233,7 @@ class Scan:
                 return self._limit
         return counted
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> ReadReport:
         """Returns a report of the last read of this scan: files, blocks by kind, corrupt blocks, rows, skipped row
         groups, storage requests (`list_requests`, `open_requests`, `read_requests`), and the most bytes fetched from an
         object store that were held at once (`peak_fetched_bytes`).
@@ -260,12 +261,12 @@ class Scan:
         """Returns true for the name of a column."""
         return column in self.schema.names
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, object]]:
         """Yields the rows as dicts. `to_reader` yields them in record batches, which is many times faster."""
         for batch in self.to_reader():
             yield from batch.to_pylist()
 
-    def __reduce__(self) -> tuple[Callable[..., Scan], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Scan], tuple[object, ...]]:
         """Pickles the splits: the rows are the same in another process."""
         shared = SharedQuery(_mortice.SharedQuery.from_bytes(self._native.query_bytes()), self._merger)
         splits = Scan(self._native, self._title, self._merger).splits()
@@ -309,7 +310,7 @@ class Scan:
 
     if not TYPE_CHECKING:  # which must go on to report unknown names
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NoReturn:
             """Raises the error for a name that does not exist."""
             raise missing_attribute("a Scan", name, names_of("Scan"), dir(type(self)))
 

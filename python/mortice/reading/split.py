@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -56,7 +56,7 @@ def pickled(value: object) -> bytes:
     """Pickles by value if cloudpickle is available: a function of a notebook cannot be imported elsewhere."""
     for module in ("cloudpickle", "pyspark.cloudpickle"):
         try:
-            library: Any = import_module(module)
+            library = import_module(module)
         except ImportError:
             continue
         return bytes(library.dumps(value))

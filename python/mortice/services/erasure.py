@@ -64,7 +64,7 @@ class ErasureWork(Protocol):
         """Returns the number of rows that filters select, of the newest state and of base files alone, whichever is
         greater. Files are listed in the storage, and none is left out by statistics or indexes."""
 
-    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
+    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array]:
         """Returns the distinct values, without null, of columns of the rows that filters select."""
 
     def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:

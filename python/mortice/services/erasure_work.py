@@ -50,7 +50,7 @@ class ProcessWork:
         table = self._open_table(self._table.uri, read_options=UNAIDED)
         return max(query(columns=[], filters=terms).count() for query in (table.snapshot, table.read_optimized))
 
-    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
+    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array]:
         """As `ErasureWork.values`."""
         from mortice.services.remains import distinct_values
 

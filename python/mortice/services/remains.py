@@ -39,13 +39,13 @@ class Erased:
     """The values that no file may have: by column, and as bytes."""
 
     rows: int
-    by_column: dict[str, pa.Array[Any]]
+    by_column: dict[str, pa.Array]
 
     @classmethod
     def of_values(
         cls,
         rows: int,
-        values: Mapping[str, pa.Array[Any]],
+        values: Mapping[str, pa.Array],
         terms: Sequence[Sequence[Any]],
         table: tuple[pa.Schema, Sequence[str]],
     ) -> Erased:
@@ -65,7 +65,7 @@ class Erased:
                 found[column] = pc.unique(pa.concat_arrays([found[column], new])) if column in found else new
         return cls(rows, {name: values for name, values in found.items() if len(values)})
 
-    def without_shared(self, values_of: Callable[[Sequence[str], Any], Mapping[str, pa.Array[Any]]]) -> Erased:
+    def without_shared(self, values_of: Callable[[Sequence[str], Any], Mapping[str, pa.Array]]) -> Erased:
         """Returns the values without those that other rows have. Record keys stay, as no other row has them.
 
         Args:
@@ -100,9 +100,9 @@ class Remains:
     found: list[str] = field(default_factory=list)
 
 
-def distinct_values(batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array[Any]]:
+def distinct_values(batches: Iterable[pa.RecordBatch]) -> dict[str, pa.Array]:
     """Returns the distinct values, without null, of each column of batches, which may have different columns."""
-    found: dict[str, pa.Array[Any]] = {}
+    found: dict[str, pa.Array] = {}
     for batch in batches:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             values = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
@@ -204,7 +204,7 @@ def _in_log(path: Path, erased: Erased) -> str | None:
     return None
 
 
-def _columns_of(log: LogFile, block: Any, name: str) -> Iterator[pa.Array[Any]]:
+def _columns_of(log: LogFile, block: Any, name: str) -> Iterator[pa.Array]:
     if "DELETE" in str(block.type).upper():
         if name == RECORD_KEY:
             yield log.deletes(block).column("record_key")
@@ -214,7 +214,7 @@ def _columns_of(log: LogFile, block: Any, name: str) -> Iterator[pa.Array[Any]]:
                 yield batch.column(name)
 
 
-def _has(column: pa.Array[Any], values: pa.Array[Any]) -> bool:
+def _has(column: pa.Array, values: pa.Array) -> bool:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from mortice.catalogs.options import without_sync
 from mortice.expressions.filters import Filters, normal_form
 from mortice.reading.mergers import Merge, Merging, merging_of
 from mortice.reading.read_options import ReadOptions
+from mortice.values.argument_types import Options
 from mortice.values.file_slice import FileSlice, FileSlices
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.timeline import Instant, Timeline
@@ -33,7 +34,7 @@ ON_DAMAGE = "mortice.on_damage"
 class TableBase:
     """A table in the state that it had when a subclass opened it, or `refresh` did."""
 
-    _storage_options: Mapping[str, Any]
+    _storage_options: Mapping[str, str]
     _read_options: ReadOptions
     _native: _mortice.Table
     _merge: Merge | None
@@ -124,18 +125,18 @@ class TableBase:
         zone = self.properties.get(TIMELINE_ZONE, "LOCAL")
         return instant_text(instant, zone, argument=argument, table_version=self._native.version)
 
-    def _with_damage(self, options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    def _with_damage(self, options: Options | None) -> Options | None:
         """Returns options of a write or a service with what happens at a damaged log file, if the table has one."""
         on_damage = self._read_options.on_damage
         if on_damage is None or not isinstance(options, (Mapping, type(None))):
             return options
         return {ON_DAMAGE: on_damage, **(options or {})}
 
-    def _target(self, options: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
+    def _target(self, options: Options | None) -> tuple[str, Mapping[str, str], Options | None]:
         """Returns the first arguments of a write or a service: base path, options of the storage, options."""
         return self.uri, self._storage_options, self._without_sync(self._with_damage(options))
 
     @staticmethod
-    def _without_sync(options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    def _without_sync(options: Options | None) -> Options | None:
         """Returns options for the core. Raises what is wrong with those of a sync, before there is an instant."""
         return without_sync(options)

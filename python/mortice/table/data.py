@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
 
@@ -188,7 +188,7 @@ class TableData(TableBase):
         table = copy.copy(self)
         has_meta = checked_bool("meta", meta)
 
-        def plan(columns: list[str], filters: Any) -> Scan:
+        def plan(columns: list[str], filters: Filters) -> Scan:
             return table.prepare(queries.Snapshot(columns, filters, as_of)).scan()
 
         schema = table.prepare(queries.Snapshot(as_of=as_of, meta=has_meta)).schema
@@ -215,7 +215,7 @@ class TableData(TableBase):
         """Returns true for the name of a column."""
         return column in self.schema.names
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, object]]:
         """Yields the rows as dicts, without meta columns. `to_reader` yields them in record batches, which is many
         times faster.
         """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, overload
+from collections.abc import Iterable
+from typing import overload
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from mortice.insight.commit_history import commits_of
 from mortice.insight.plots import TablePlots
 from mortice.insight.summary import table_html
 from mortice.insight.table_view import TableView
+from mortice.values.argument_types import Options
 from mortice.values.instants import InstantLike
 from mortice.values.other_names import with_hints
 
@@ -22,7 +23,7 @@ __all__ = ["TableInsight"]
 class TableInsight:
     """Health, maintenance and history as methods of a table."""
 
-    def health(self: TableView, options: Mapping[str, Any] | None = None) -> health.Health:
+    def health(self: TableView, options: Options | None = None) -> health.Health:
         """Returns what slows queries of the table down, what is pending, and what its services would gain.
 
             health = table.health()
@@ -41,7 +42,7 @@ class TableInsight:
         """Plots with matplotlib: `table.plot.layout()`, `table.plot.timeline()`."""
         return TablePlots(self)
 
-    def report(self: TableView, options: Mapping[str, Any] | None = None) -> str:
+    def report(self: TableView, options: Options | None = None) -> str:
         """Returns a page of HTML on the table: health, layout, timeline, latest writes, columns, properties.
 
             pathlib.Path("report.html").write_text(table.report(), encoding="utf-8")
@@ -60,7 +61,7 @@ class TableInsight:
     def maintain(
         self: TableView,
         budget_seconds: float | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         services: Iterable[str] = ("compact", "cluster", "clean", "archive"),
     ) -> maintenance.MaintainResult:
@@ -90,7 +91,7 @@ class TableInsight:
     def plan_maintain(
         self: TableView,
         budget_seconds: float | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         services: Iterable[str] = ("compact", "cluster", "clean", "archive"),
     ) -> maintenance.MaintainResult:

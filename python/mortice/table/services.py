@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from mortice import _mortice
 from mortice._mortice import (
@@ -22,6 +22,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.services import metadata_table, verification
 from mortice.services.instant_argument import WRITES, InstantOrCommit, requested_time
 from mortice.table.base import TableBase
+from mortice.values.argument_types import Options
 from mortice.values.observe import observed
 from mortice.values.options import checked_bool
 from mortice.values.other_names import with_hints
@@ -43,14 +44,14 @@ class TableServices(TableBase):
     the arguments of its service, returns what it would do, and changes nothing.
     """
 
-    def _given(self, options: Mapping[str, Any] | None) -> dict[str, str]:
+    def _given(self, options: Options | None) -> dict[str, str]:
         """Returns options of a service that merges logs, checked, with what happens at a damaged one."""
         return checked_options(self._target(options)[2])
 
     def _run(
         self,
         name: str,
-        service: Callable[Concatenate[str, Mapping[str, Any], P], R],
+        service: Callable[Concatenate[str, Mapping[str, str], P], R],
         *arguments: P.args,
         **named: P.kwargs,
     ) -> R:
@@ -67,9 +68,7 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def compact(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> CompactResult:
+    def compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
         """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
 
             table.compact()
@@ -90,14 +89,12 @@ class TableServices(TableBase):
         return self._run("compact", _mortice.compact, self._given(options), *_steps(schedule, run))
 
     def plan_compact(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[PlannedCompaction]:
         """Returns the compactions that `compact` would execute, with files and bytes."""
         return _mortice.plan_compact(self.uri, self._storage_options, self._given(options), *_steps(schedule, run))
 
-    def log_compact(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> CompactResult:
+    def log_compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
         """Merges the log files of file slices into one log file each: cheaper than `compact`, as base files stay.
 
             table.log_compact({"hoodie.log.compaction.blocks.threshold": 10})
@@ -118,14 +115,12 @@ class TableServices(TableBase):
         return self._run("log_compact", _mortice.log_compact, self._given(options), *_steps(schedule, run))
 
     def plan_log_compact(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[PlannedCompaction]:
         """Returns the log compactions that `log_compact` would execute, with files and bytes."""
         return _mortice.plan_log_compact(self.uri, self._storage_options, self._given(options), *_steps(schedule, run))
 
-    def cluster(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
-    ) -> ClusterResult:
+    def cluster(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> ClusterResult:
         """Writes the rows of small file groups to new file groups, larger ones and in another order.
 
             table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "city,fare"})
@@ -141,12 +136,12 @@ class TableServices(TableBase):
         return self._run("cluster", _mortice.cluster, self._given(options), *_steps(schedule, run))
 
     def plan_cluster(
-        self, options: Mapping[str, Any] | None = None, *, schedule: bool = True, run: bool = True
+        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[ClusteringGroup]:
         """Returns the groups of files that `cluster` would rewrite: those of pending plans, and of a new one."""
         return _mortice.plan_cluster(self.uri, self._storage_options, self._given(options), *_steps(schedule, run))
 
-    def clean(self, options: Mapping[str, Any] | None = None) -> CleanResult:
+    def clean(self, options: Options | None = None) -> CleanResult:
         """Deletes files that only queries of older commits read, and those of replaced file groups.
 
             table.clean({"hoodie.clean.commits.retained": 24})
@@ -163,11 +158,11 @@ class TableServices(TableBase):
         """
         return self._run("clean", _mortice.clean, checked_options(options), DOES)
 
-    def plan_clean(self, options: Mapping[str, Any] | None = None) -> CleanResult:
+    def plan_clean(self, options: Options | None = None) -> CleanResult:
         """Returns what `clean` would delete."""
         return _mortice.clean(self.uri, self._storage_options, checked_options(options), PLANS)
 
-    def archive(self, options: Mapping[str, Any] | None = None) -> ArchiveResult:
+    def archive(self, options: Options | None = None) -> ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.
 
             table.archive({"hoodie.keep.min.commits": 40, "hoodie.keep.max.commits": 60})
@@ -182,11 +177,11 @@ class TableServices(TableBase):
         """
         return self._run("archive", _mortice.archive, checked_options(options), DOES)
 
-    def plan_archive(self, options: Mapping[str, Any] | None = None) -> ArchiveResult:
+    def plan_archive(self, options: Options | None = None) -> ArchiveResult:
         """Returns the instants that `archive` would move."""
         return _mortice.archive(self.uri, self._storage_options, checked_options(options), PLANS)
 
-    def rollback(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RollbackResult:
+    def rollback(self, instant: InstantOrCommit, options: Options | None = None) -> RollbackResult:
         """Undoes an instant: a pending one, or the latest completed write.
 
             table.plan_rollback(table.timeline[-1])
@@ -207,7 +202,7 @@ class TableServices(TableBase):
         """
         return self._run("rollback", _mortice.rollback, requested_time(instant), checked_options(options), DOES)
 
-    def plan_rollback(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RollbackResult:
+    def plan_rollback(self, instant: InstantOrCommit, options: Options | None = None) -> RollbackResult:
         """Returns what `rollback` would do."""
         given = checked_options(options)
         return _mortice.rollback(self.uri, self._storage_options, requested_time(instant), given, PLANS)
@@ -215,7 +210,7 @@ class TableServices(TableBase):
     def savepoint(
         self,
         instant: InstantOrCommit | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         comment: str = "",
         user: str = "",
@@ -237,9 +232,7 @@ class TableServices(TableBase):
         time, given = requested_time(self._write_or_latest(instant)), checked_options(options)
         return self._run("savepoint", _mortice.create_savepoint, time, given, user=user, comment=comment, dry_run=DOES)
 
-    def plan_savepoint(
-        self, instant: InstantOrCommit | None = None, options: Mapping[str, Any] | None = None
-    ) -> SavepointResult:
+    def plan_savepoint(self, instant: InstantOrCommit | None = None, options: Options | None = None) -> SavepointResult:
         """Returns the files that `savepoint` would keep."""
         time, given = requested_time(self._write_or_latest(instant)), checked_options(options)
         return _mortice.create_savepoint(
@@ -255,7 +248,7 @@ class TableServices(TableBase):
             raise InvalidArgumentError("the table has no completed write yet, of which a savepoint could be made")
         return writes[-1]
 
-    def delete_savepoint(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> SavepointResult:
+    def delete_savepoint(self, instant: InstantOrCommit, options: Options | None = None) -> SavepointResult:
         """Deletes a savepoint. Its files stay until they are cleaned.
 
         Args:
@@ -269,14 +262,12 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_delete_savepoint(
-        self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None
-    ) -> SavepointResult:
+    def plan_delete_savepoint(self, instant: InstantOrCommit, options: Options | None = None) -> SavepointResult:
         """Returns the savepoint that `delete_savepoint` would delete."""
         given = checked_options(options)
         return _mortice.delete_savepoint(self.uri, self._storage_options, requested_time(instant), given, PLANS)
 
-    def restore(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RestoreResult:
+    def restore(self, instant: InstantOrCommit, options: Options | None = None) -> RestoreResult:
         """Takes the table back to a savepoint: undoes all later writes, newest first.
 
         Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
@@ -296,14 +287,14 @@ class TableServices(TableBase):
         """
         return self._run("restore", _mortice.restore, requested_time(instant), checked_options(options), DOES)
 
-    def plan_restore(self, instant: InstantOrCommit, options: Mapping[str, Any] | None = None) -> RestoreResult:
+    def plan_restore(self, instant: InstantOrCommit, options: Options | None = None) -> RestoreResult:
         """Returns the writes that `restore` would undo."""
         given = checked_options(options)
         return _mortice.restore(self.uri, self._storage_options, requested_time(instant), given, PLANS)
 
     def build_metadata(
         self,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         add: Sequence[str] = (),
         drop: Sequence[str] = (),
@@ -336,7 +327,7 @@ class TableServices(TableBase):
 
     def plan_build_metadata(
         self,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         add: Sequence[str] = (),
         drop: Sequence[str] = (),
@@ -352,7 +343,7 @@ class TableServices(TableBase):
         """
         return metadata_table.build_metadata(*self._target(options), add=add, drop=drop, rebuild=rebuild, dry_run=True)
 
-    def delete_metadata(self, options: Mapping[str, Any] | None = None) -> metadata_table.MetadataResult:
+    def delete_metadata(self, options: Options | None = None) -> metadata_table.MetadataResult:
         """Deletes the metadata table: files are listed from storage from then on.
 
         The next write builds it again, unless its option `hoodie.metadata.enable` is `false`.
@@ -366,7 +357,7 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_delete_metadata(self, options: Mapping[str, Any] | None = None) -> metadata_table.MetadataResult:
+    def plan_delete_metadata(self, options: Options | None = None) -> metadata_table.MetadataResult:
         """Returns what `delete_metadata` would delete."""
         return metadata_table.delete_metadata(self.uri, self._storage_options, options, dry_run=True)
 
@@ -401,7 +392,7 @@ class TableServices(TableBase):
         )
 
     def repair(
-        self, options: Mapping[str, Any] | None = None, *, dry_run: bool = False, merge_buckets: bool = False
+        self, options: Options | None = None, *, dry_run: bool = False, merge_buckets: bool = False
     ) -> verification.RepairResult:
         """Deletes what stopped writers left, in the table and in its metadata table.
 
@@ -426,9 +417,7 @@ class TableServices(TableBase):
         self.refresh()
         return done
 
-    def plan_repair(
-        self, options: Mapping[str, Any] | None = None, *, merge_buckets: bool = False
-    ) -> verification.RepairResult:
+    def plan_repair(self, options: Options | None = None, *, merge_buckets: bool = False) -> verification.RepairResult:
         """Returns what `repair` would delete and merge, and what would stay."""
         checked_bool("merge_buckets", merge_buckets)
         return verification.repair(*self._target(options), dry_run=True, merge_buckets=merge_buckets)

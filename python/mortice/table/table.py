@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from mortice import _mortice, queries
 from mortice.errors import InvalidArgumentError, MorticeError
@@ -23,7 +23,7 @@ from mortice.table.data import TableData
 from mortice.table.insight import TableInsight
 from mortice.table.services import TableServices
 from mortice.table.writes import TableWrites
-from mortice.values.argument_types import StorageOptions
+from mortice.values.argument_types import CredentialsFunction, Options, StorageOptions
 from mortice.values.credentials import CREDENTIALS, supplier_of
 from mortice.values.instants import InstantLike
 from mortice.values.options import (
@@ -49,7 +49,7 @@ class _TableClass(type):
 
     if not TYPE_CHECKING:  # which must go on to report unknown names
 
-        def __getattr__(cls, name: str) -> Any:
+        def __getattr__(cls, name: str) -> NoReturn:
             """Raises the error for a name that does not exist."""
             raise missing_attribute("the class Table", name, names_of("class Table"), dir(cls))
 
@@ -423,7 +423,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
     def erase(
         self,
         filters: Filters,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         audit: str | os.PathLike[str] | None = None,
     ) -> erasure.Erasure:
@@ -474,14 +474,14 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         """Pickles the path and the arguments, storage options included: an unpickled table has the state that it has
         then.
         """
-        storage: dict[str, Any] = dict(self._storage_options)
+        storage: dict[str, str | CredentialsFunction] = dict(self._storage_options)
         if CREDENTIALS in storage:
-            storage[CREDENTIALS] = supplier_of(storage[CREDENTIALS])
+            storage[CREDENTIALS] = supplier_of(self._storage_options[CREDENTIALS])
         return _opened, (pickled((self.uri, storage, self._read_options, self._merge, self._validators)),)
 
     if not TYPE_CHECKING:  # which must go on to report unknown names
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NoReturn:
             """Raises the error for a name that does not exist."""
             others = {name: f"table[{name!r}]"} if self._is_column(name) else names_of("Table")
             raise missing_attribute("a Table", name, others, dir(self))

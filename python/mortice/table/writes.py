@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, Term, normal_form
 from mortice.reading.scan import Scan
 from mortice.table.base import TableBase
+from mortice.values.argument_types import Options, Rows
 from mortice.values.observe import observed
 from mortice.values.other_names import with_hints
 from mortice.writing import writes
@@ -36,9 +37,7 @@ __all__ = ["TableWrites"]
 class TableWrites(TableBase):
     """Writes as methods of a table."""
 
-    def upsert(
-        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
-    ) -> Commit:
+    def upsert(self, data: Rows, options: Options | None = None, *, schema: SchemaChanges | None = None) -> Commit:
         """Updates the rows whose record key is in the table, and inserts the others, as one commit.
 
             table.upsert(pa.table({"id": ["a", "b"], "city": ["x", "y"], "ts": [1, 2]}))
@@ -70,9 +69,7 @@ class TableWrites(TableBase):
         """
         return self._write("upsert", data, writes.with_schema(options, schema))
 
-    def insert(
-        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
-    ) -> Commit:
+    def insert(self, data: Rows, options: Options | None = None, *, schema: SchemaChanges | None = None) -> Commit:
         """Inserts rows as one commit, without looking for their keys in the table.
 
         Rows whose key is in the table already become duplicates, as in Hudi. Arguments, result and errors are those of
@@ -80,7 +77,7 @@ class TableWrites(TableBase):
         """
         return self._write("insert", data, writes.with_schema(options, schema))
 
-    def delete(self, keys_or_rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def delete(self, keys_or_rows: Rows, options: Options | None = None) -> Commit:
         """Deletes keys as one commit.
 
         Args:
@@ -115,8 +112,8 @@ class TableWrites(TableBase):
 
     def bulk_insert(
         self,
-        data: Any,
-        options: Mapping[str, Any] | None = None,
+        data: Rows,
+        options: Options | None = None,
         *,
         partitioner: Partitioner | None = None,
         schema: SchemaChanges | None = None,
@@ -149,7 +146,7 @@ class TableWrites(TableBase):
             return self._write("bulk_insert", rows, given)
 
     def insert_overwrite(
-        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
+        self, data: Rows, options: Options | None = None, *, schema: SchemaChanges | None = None
     ) -> Commit:
         """Replaces the content of the partitions that the rows belong to by the rows, as one commit.
 
@@ -159,7 +156,7 @@ class TableWrites(TableBase):
         return self._write("insert_overwrite", data, writes.with_schema(options, schema))
 
     def insert_overwrite_table(
-        self, data: Any, options: Mapping[str, Any] | None = None, *, schema: SchemaChanges | None = None
+        self, data: Rows, options: Options | None = None, *, schema: SchemaChanges | None = None
     ) -> Commit:
         """Replaces the content of the whole table by the rows, as one commit; without rows the table is empty then.
 
@@ -167,7 +164,7 @@ class TableWrites(TableBase):
         """
         return self._write("insert_overwrite_table", data, writes.with_schema(options, schema))
 
-    def delete_partitions(self, partitions: Sequence[str], options: Mapping[str, Any] | None = None) -> Commit:
+    def delete_partitions(self, partitions: Sequence[str], options: Options | None = None) -> Commit:
         """Deletes the content of partitions, as one commit.
 
             table.delete_partitions(["2024/01/01", "2023/*"])
@@ -185,7 +182,7 @@ class TableWrites(TableBase):
         with validated(self._validators, self.preview) as check:
             return self._show(writes.delete_partitions(*self._target(options), partitions, check), options)
 
-    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Commit:
+    def delete_where(self, filters: Filters, options: Options | None = None) -> Commit:
         """Deletes the rows that filters select, as one commit.
 
             table.delete_where("city = 'oslo' and fare < 3")
@@ -204,7 +201,7 @@ class TableWrites(TableBase):
                 writes.delete_where(*self._target(options), filters, check, self._columns_of_table), options
             )
 
-    def soft_delete(self, rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
+    def soft_delete(self, rows: Rows, options: Options | None = None) -> Commit:
         """Sets all columns of rows to null but those of the record key, the partition path and the ordering value.
 
         The rows remain, so that others can still count them. It is an upsert: by event time a row wins whose ordering
@@ -226,12 +223,12 @@ class TableWrites(TableBase):
 
     def merge_into(  # noqa: PLR0917
         self,
-        data: Any,
+        data: Rows,
         on: str | Sequence[str] | None = None,
         when_matched_update: Sequence[str] | None = None,
         when_not_matched: str = "insert",
         when_matched_delete: Filters = None,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
     ) -> Commit:
         """Merges rows into the table as SQL's `MERGE INTO` does, as one commit: matched rows are updated or deleted,
         others inserted.
@@ -273,9 +270,7 @@ class TableWrites(TableBase):
             commit = _mortice.merge_into(self._native, rows, clauses, delete, given, check)
             return self._show(observation.done(commit), options)
 
-    def update_where(
-        self, values: Mapping[str, Any], filters: Filters | str, options: Mapping[str, Any] | None = None
-    ) -> Commit:
+    def update_where(self, values: Values, filters: Filters, options: Options | None = None) -> Commit:
         """Updates the rows that a condition selects, as one commit.
 
             table.update_where({"fare": "fare * 1.1", "note": "'raised'"}, "city = 'oslo' AND fare < 3")
@@ -306,14 +301,14 @@ class TableWrites(TableBase):
             return self._show(observation.done(commit), options if commit.instant else None)
 
     @overload
-    def merge(self, data: Any, on: str | Sequence[str], options: Mapping[str, Any] | None = None) -> MergeBuilder: ...
+    def merge(self, data: Rows, on: str | Sequence[str], options: Options | None = None) -> MergeBuilder: ...
 
     @overload
     def merge(
         self,
-        data: Any,
+        data: Rows,
         on: str | Sequence[str],
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
         *,
         when_matched_update: Values | Literal["all"] | None = ...,
         when_matched_delete: str | bool | None = ...,
@@ -322,7 +317,9 @@ class TableWrites(TableBase):
         when_not_matched_by_source_delete: str | bool | None = ...,
     ) -> Commit: ...
 
-    def merge(self, data: Any, on: str | Sequence[str], options: Any = None, **clauses: Any) -> MergeBuilder | Commit:
+    def merge(
+        self, data: Rows, on: str | Sequence[str], options: Options | None = None, **clauses: Values | str | bool | None
+    ) -> MergeBuilder | Commit:
         """Merges rows into the table as SQL's `MERGE INTO` does, by any condition and with several clauses.
 
             table.merge(
@@ -381,7 +378,7 @@ class TableWrites(TableBase):
         comment: Mapping[str, str] | None = None,
         nullable: str | Sequence[str] | None = None,
         move: Mapping[str, str | None] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
     ) -> Commit:
         """Changes the table's columns, as one commit without rows, as Hudi's `ALTER TABLE` writes it.
 
@@ -425,7 +422,7 @@ class TableWrites(TableBase):
         plan = queries.Snapshot(columns, None if terms is None else [list(all_of) for all_of in terms])
         return plan.prepare(self._native, None).scan()
 
-    def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
+    def _write(self, operation: str, data: Rows, options: Options | None) -> Commit:
         rows = arrow_rows(data, self._columns_of_table)
         with validated(self._validators, self.preview) as check:
             return self._show(writes.write(*self._target(options), operation, rows, check), options)
@@ -433,7 +430,7 @@ class TableWrites(TableBase):
     def _columns_of_table(self) -> pa.Schema:
         return pa.schema(self._native.schema())
 
-    def _show(self, commit: Commit, options: Mapping[str, Any] | None) -> Commit:
+    def _show(self, commit: Commit, options: Options | None) -> Commit:
         """Shows the table after a write, and registers it in the catalog that the options name."""
         self.refresh()
         catalog = asked_for(options)

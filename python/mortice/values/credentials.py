@@ -24,10 +24,10 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from mortice.errors import InvalidArgumentError
+from mortice.values.argument_types import CredentialsFunction
 from mortice.values.storage_strings import storage_strings
 
 __all__ = ["CREDENTIALS", "adopt", "register", "supplier_of", "supply"]
@@ -36,13 +36,11 @@ CREDENTIALS = "credentials"
 EXPIRES_AT = ("expires_at", "expiry")
 REFRESHED_BEFORE_SECONDS = 300.0
 
-Supplier = Callable[[], Mapping[str, Any]]
-
 
 class _Supplied:
     """A credential function and its last result."""
 
-    def __init__(self, supplier: Supplier) -> None:
+    def __init__(self, supplier: CredentialsFunction) -> None:
         self.supplier = supplier
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -98,12 +96,12 @@ def register(supplier: object) -> str:
     return name
 
 
-def adopt(name: str, supplier: Supplier) -> None:
+def adopt(name: str, supplier: CredentialsFunction) -> None:
     """Registers a function of another process by its name there. It is not called yet."""
     _known.setdefault(name, _Supplied(supplier))
 
 
-def supplier_of(name: str) -> Supplier:
+def supplier_of(name: str) -> CredentialsFunction:
     """Returns the function of this name."""
     return _of_name(name).supplier
 

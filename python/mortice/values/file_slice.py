@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mortice.display.markup import grid
+from mortice.values.native_values import NativeSlice
 from mortice.values.other_names import answering
 
 SHOWN = 200
@@ -64,7 +63,7 @@ class FileSlice:
         return base + sum(log.size for log in self.log_files)
 
     @classmethod
-    def from_native(cls, slice_: Mapping[str, Any]) -> FileSlice:
+    def from_native(cls, slice_: NativeSlice) -> FileSlice:
         """Returns the slice that the native module describes as a dict."""
         base = slice_["base_file"]
         return cls(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from mortice.errors import InvalidArgumentError
 if TYPE_CHECKING:
     import pandas
     import polars
+    from pandas.api.extensions import ExtensionDtype
 
 __all__ = ["DtypeBackend", "pandas_frame", "polars_frame", "polars_library"]
 
@@ -39,7 +41,7 @@ def pandas_frame(rows: pa.Table, dtype_backend: DtypeBackend | None = None) -> p
         return rows.to_pandas()
     if dtype_backend == "pyarrow":
         return rows.to_pandas(types_mapper=pandas.ArrowDtype)
-    nullable: dict[pa.DataType, Any] = {
+    nullable: dict[pa.DataType, ExtensionDtype] = {
         pa.bool_(): pandas.BooleanDtype(),
         pa.int32(): pandas.Int32Dtype(),
         pa.int64(): pandas.Int64Dtype(),
@@ -56,7 +58,7 @@ def polars_frame(rows: pa.Table) -> polars.DataFrame:
     return frame
 
 
-def polars_library(what: str) -> Any:
+def polars_library(what: str) -> ModuleType:
     """Returns the module polars. Raises `ImportError`, with the remedy, if it is not installed.
 
     Args:

@@ -19,8 +19,8 @@ Milliseconds are wall time of one thread. Phases of splits that are read at the 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
+
+from mortice.values.native_values import ReadReport
 
 __all__ = ["Counts", "Meter", "added", "format_counts"]
 
@@ -28,16 +28,6 @@ Counts = dict[str, int]
 """Counts by name; a missing one is 0."""
 
 PHASES = ("open", "first_batch", "read", "convert", "consumer")
-_REPORTED = (
-    "files",
-    "base_rows",
-    "records_read",
-    "records_won",
-    "row_groups_pruned",
-    "list_requests",
-    "open_requests",
-    "read_requests",
-)
 _NS_IN_MS = 1_000_000
 
 
@@ -64,16 +54,23 @@ class Meter:
         self.rows += rows
         self.batch_bytes += size
 
-    def counts(self, report: Mapping[str, Any], *, splits: int, file_bytes: int) -> Counts:
+    def counts(self, report: ReadReport, *, splits: int, file_bytes: int) -> Counts:
         """Returns all counts; `report` is that of the native stream."""
         return {
             "splits": splits,
             "rows": self.rows,
             "batch_bytes": self.batch_bytes,
             "file_bytes": file_bytes,
-            **{name: int(report.get(name, 0)) for name in _REPORTED},
-            "corrupt": len(report.get("corrupt") or []),
-            "damaged": len(report.get("damaged") or []),
+            "files": report["files"],
+            "base_rows": report["base_rows"],
+            "records_read": report["records_read"],
+            "records_won": report["records_won"],
+            "row_groups_pruned": report["row_groups_pruned"],
+            "list_requests": report["list_requests"],
+            "open_requests": report["open_requests"],
+            "read_requests": report["read_requests"],
+            "corrupt": len(report["corrupt"]),
+            "damaged": len(report["damaged"]),
             **{f"{phase}_ms": round(ns / _NS_IN_MS) for phase, ns in self._ns.items()},
         }
 

@@ -16,11 +16,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mortice import _mortice
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.values.argument_types import OptionValue
 from mortice.values.visible_text import visible_text
 
 __all__ = ["CommitCallback", "CommitEvent", "Operation", "observed", "on_commit", "set_log_level", "span"]
@@ -82,7 +83,7 @@ class Operation:
     """A write or a service that runs."""
 
     def __init__(self) -> None:
-        self.result: Any = None
+        self.result: object = None
 
     def done(self, result: Result) -> Result:
         """Records the result, and returns it."""
@@ -122,7 +123,7 @@ def observed(name: str, uri: str, *, dry_run: bool = False) -> Iterator[Operatio
         _notify(CommitEvent(uri, commit))
 
 
-def _commits(result: Any) -> Iterator[Commit]:
+def _commits(result: object) -> Iterator[Commit]:
     if isinstance(result, Commit):
         yield result
     else:
@@ -141,7 +142,7 @@ def _notify(event: CommitEvent) -> None:
 
 
 @contextlib.contextmanager
-def span(name: str, attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def span(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[dict[str, OptionValue]]:
     """Makes a span of OpenTelemetry, if the application uses it. Attributes that are added until its end are set.
 
     Nothing is imported: an application that has not imported `opentelemetry` has no tracer provider.

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import NoReturn, ParamSpec, TypeVar, cast
 
 __all__ = ["answering", "given_as", "hinted", "missing_attribute", "names_of", "unknown_argument", "with_hints"]
 
@@ -15,7 +15,8 @@ _CLOSE = 0.75
 _SHORTEST_PART = 4
 
 T = TypeVar("T", bound=type)
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _fields: dict[str, tuple[str, frozenset[str]]] = {}
 """By the name of an argument, the dataclass that it takes, and the names of its fields."""
@@ -100,7 +101,7 @@ def answering(where: T) -> T:
     fields = getattr(where, "__dataclass_fields__", ())
     article = "an" if where.__name__[0] in "AEIO" else "a"
 
-    def missing(_: Any, name: str) -> Any:
+    def missing(_: object, name: str) -> NoReturn:
         raise missing_attribute(f"{article} {where.__name__}", name, names_of(where.__name__), [*dir(where), *fields])
 
     # Not in the body of the class, so that type checkers go on to report unknown names.
@@ -108,7 +109,7 @@ def answering(where: T) -> T:
     return where
 
 
-def hinted(function: F, name: str | None = None) -> F:
+def hinted(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
     """Has a function name the argument that was meant when it gets one that it does not have.
 
     Args:
@@ -122,12 +123,12 @@ def hinted(function: F, name: str | None = None) -> F:
     names = frozenset(known)
 
     @functools.wraps(function)
-    def called(*arguments: Any, **named: Any) -> Any:
+    def called(*arguments: P.args, **named: P.kwargs) -> R:
         if not names.issuperset(named):
             raise unknown_argument(name or function.__name__, next(one for one in named if one not in names), known)
         return function(*arguments, **named)
 
-    return cast("F", called)
+    return called
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

@@ -21,7 +21,7 @@ _INFERRED = (pa.int64(), pa.float64(), pa.string(), pa.bool_())
 """Types that pyarrow gives only to values which they hold."""
 
 
-def array_of(values: Any, kind: pa.DataType | None, name: str) -> pa.Array | pa.ChunkedArray:
+def array_of(values: Iterable[object], kind: pa.DataType | None, name: str) -> pa.Array | pa.ChunkedArray:
     """Returns values as an array of a type if each of them stays what it is, and of the type that they have otherwise:
     the write refuses those that the column does not hold, and names row and column.
 
@@ -61,7 +61,7 @@ def array_of(values: Any, kind: pa.DataType | None, name: str) -> pa.Array | pa.
     raise ValueError(f"the values of column {name!r} have no type in common")
 
 
-def _made(values: Any, kind: pa.DataType | None) -> pa.Array | None:
+def _made(values: object, kind: pa.DataType | None) -> pa.Array | None:
     try:
         return pa.array(values, type=kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -87,12 +87,12 @@ def _holds(kind: pa.DataType, inferred: pa.DataType) -> bool:
     return is_integer or is_decimal or types.is_null(inferred) or (kind == inferred and kind in _INFERRED)
 
 
-def _first_changed(values: Any, array: pa.Array) -> int | None:
+def _first_changed(values: Iterable[object], array: pa.Array) -> int | None:
     pairs = zip(values, array.to_pylist(), strict=True)
     return next((at for at, pair in enumerate(pairs) if not _is_kept(*pair, array.type)), None)
 
 
-def are_kept(values: Iterable[Any], array: pa.Array | pa.ChunkedArray) -> bool:
+def are_kept(values: Iterable[object], array: pa.Array | pa.ChunkedArray) -> bool:
     """Returns true if values of Python and those of an array are the same.
 
     Args:
@@ -129,19 +129,19 @@ def _is_kept(value: Any, stored: Any, kind: pa.DataType) -> bool:
     return bool(value == stored)
 
 
-def _are_fields_kept(value: Any, stored: dict[str, Any], kind: pa.StructType) -> bool:
+def _are_fields_kept(value: Any, stored: dict[str, object], kind: pa.StructType) -> bool:
     fields = value if isinstance(value, Mapping) else dict(value)
     return all(name in stored and _is_kept(part, stored[name], kind.field(name).type) for name, part in fields.items())
 
 
 def _are_pairs_kept(
-    parts: Iterable[Any], pairs: Iterable[tuple[Any, Any]], kinds: tuple[pa.DataType, pa.DataType]
+    parts: Iterable[object], pairs: Iterable[tuple[object, object]], kinds: tuple[pa.DataType, pa.DataType]
 ) -> bool:
     stored = [(part, kind) for pair in pairs for part, kind in zip(pair, kinds, strict=True)]
     return all(_is_kept(part, *one) for part, one in zip(parts, stored, strict=True))
 
 
-def _is_float_kept(value: Any, stored: float, kind: pa.DataType) -> bool:
+def _is_float_kept(value: object, stored: float, kind: pa.DataType) -> bool:
     if math.isnan(stored):
         return bool(value != value)  # noqa: PLR0124 (NaN, of numpy as well)
     is_rounded = kind != pa.float64() and isinstance(value, float) and math.isfinite(value) == math.isfinite(stored)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mortice.errors import InvalidArgumentError
 
@@ -29,7 +28,7 @@ OTHER_NAMES = {
 """What boto, s3fs, pyarrow and pyiceberg call options: names that no storage has here."""
 
 
-def storage_strings(options: Mapping[Any, Any]) -> dict[str, str]:
+def storage_strings(options: Mapping[str, object]) -> dict[str, str]:
     """Returns options as strings: bools as `true` and `false`."""
     return {_name(name): _text(name, value) for name, value in options.items()}
 

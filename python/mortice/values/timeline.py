@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
@@ -130,7 +130,7 @@ class Timeline(Sequence[Instant]):
     def __len__(self) -> int:
         return len(self._all)
 
-    def __reduce__(self) -> tuple[Callable[..., Timeline], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Timeline], tuple[object, ...]]:
         """Pickles all instants. Metadata is read through the table, which a pickle does not contain."""
         return _unpickled, (self._active, tuple(self.archived) if self._read_archive else None)
 
@@ -147,7 +147,7 @@ class Timeline(Sequence[Instant]):
 
     if not TYPE_CHECKING:  # which must go on to report unknown names
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NoReturn:
             """Raises the error for a name that does not exist."""
             raise missing_attribute("a Timeline", name, names_of("Timeline"), dir(type(self)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
@@ -125,7 +125,7 @@ MERGE_ARGUMENTS = (
 """The clauses that are arguments of `Table.merge`."""
 
 
-def clauses_of_arguments(builder: MergeBuilder, given: dict[str, Any]) -> MergeBuilder:
+def clauses_of_arguments(builder: MergeBuilder, given: Mapping[str, Values | str | bool | None]) -> MergeBuilder:
     """Adds the clauses that are arguments of `Table.merge`. Deletes come first: they mostly have a condition.
 
     Args:

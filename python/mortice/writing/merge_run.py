@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -92,7 +91,7 @@ class _Merge:
         self.changed = ChangedRows(native, updated)
         self.given = _one_batch(data)
         self.rows = SourceRows(self.given, self.condition)
-        self.matched: list[pa.Array[Any]] = []
+        self.matched: list[pa.Array] = []
 
     def _bound(self, clause: MergeClause) -> _Bound:
         columns = Columns({side: self.sides[side] for side in SIDES[clause.side]}, ALIASES)
@@ -193,7 +192,7 @@ class _Merge:
             "one of each, or make the condition narrower"
         )
 
-    def _not_deleted(self, pairs: pa.Table, stored: pa.RecordBatch) -> pa.Array[Any]:
+    def _not_deleted(self, pairs: pa.Table, stored: pa.RecordBatch) -> pa.Array:
         """Returns the numbers of the stored rows of pairs that are not deleted for each of their pairs."""
         left = [pc.unique(pairs.column("t").combine_chunks()).slice(0, 0)]
         for start in range(0, pairs.num_rows, BATCH_ROWS):
@@ -276,7 +275,7 @@ def _is_filtered(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind))
 
 
-def _only(sides: Mapping[str, pa.RecordBatch], rows: pa.Array[Any]) -> dict[str, pa.RecordBatch]:
+def _only(sides: Mapping[str, pa.RecordBatch], rows: pa.Array) -> dict[str, pa.RecordBatch]:
     return {side: batch.filter(rows) for side, batch in sides.items()}
 
 

@@ -69,7 +69,7 @@ class ChangedRows:
         stored = [self.own.field(name).with_name(_mortice.MergePlan.STORED + name) for name in self.ordering]
         self.schema = pa.schema([*self.own, *marks, *keys, *stored])
 
-    def updates(self, stored: pa.RecordBatch, values: Mapping[str, pa.Array[Any]]) -> pa.RecordBatch:
+    def updates(self, stored: pa.RecordBatch, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
         """Returns stored rows with other values in some columns."""
         return self._stored(stored, values, deletes=False)
 
@@ -77,7 +77,7 @@ class ChangedRows:
         """Returns stored rows, to be deleted."""
         return self._stored(stored, {}, deletes=True)
 
-    def inserts(self, rows: int, values: Mapping[str, pa.Array[Any]]) -> pa.RecordBatch:
+    def inserts(self, rows: int, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
         """Returns new rows, null in columns that have no values."""
         nulls = [pa.nulls(rows, field.type) for field in self.schema]
         columns = [values.get(field.name, null) for field, null in zip(self.schema, nulls, strict=True)]

@@ -17,6 +17,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.reading.split import Split, deserialize_splits, record_batches
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.values.metrics import Counts, Meter, format_counts
+from mortice.values.native_values import ReadReport
 
 DESCRIPTORS = "splits"
 """The only column of the input of `mapInArrow`: each row contains the splits of one task, without their queries."""
@@ -117,7 +118,7 @@ def portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, rows)
 
 
-def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
+def _tell_of_damage(split: Split, report: ReadReport) -> None:
     """Logs one warning for a split with corrupt blocks, unless they were damage, of which the read has warned."""
     corrupt = report.get("corrupt") or []
     if corrupt and not report.get("damaged"):

@@ -95,7 +95,7 @@ class _TaskWork:
         queries = (Snapshot([], terms), ReadOptimized([], terms))
         return max(count_rows(self._spark, table.prepare(query).scan()) for query in queries)
 
-    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array[Any]]:
+    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array]:
         """As `ErasureWork.values`."""
         from mortice.services.remains import distinct_values
 
