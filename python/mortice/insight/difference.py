@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -84,7 +83,7 @@ class Diff:
         return grid(["change", *names], rows, f"{self.begin} to {self.end}: {self._counts}; the first {SHOWN} of each")
 
 
-def _cells(row: dict[str, Any], names: list[str]) -> list[object]:
+def _cells(row: dict[str, object], names: list[str]) -> list[object]:
     values = (row.get(name) for name in names)
     return [one if one is None or isinstance(one, (bool, int)) else str(one) for one in values]
 
@@ -171,7 +170,7 @@ def _comparable(table: TableView) -> list[str]:
 
 def _rows(table: TableView, instant: str, keys: pa.Table, names: list[str], where: list[str] | None) -> pa.Table:
     columns = list(dict.fromkeys([*KEYS, *names]))
-    filters: list[tuple[str, str, Any]] = [] if where is None else [(PARTITION, "in", where)]
+    filters: list[tuple[str, str, object]] = [] if where is None else [(PARTITION, "in", where)]
     found = keys.column(KEY)
     if keys.num_rows <= MOST_KEYS:
         filters.append((KEY, "in", found.unique().to_pylist()))

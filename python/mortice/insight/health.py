@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from mortice.display.markup import byte_size, grid, tag
 from mortice.insight.instant_age import age_of
 from mortice.insight.needs import COLUMNS, ServiceNeed, cells_of, needs_of
 from mortice.insight.table_view import TableView
+from mortice.values.argument_types import Options
 from mortice.values.file_slice import FileSlice
 from mortice.values.instants import TIMELINE_ZONE
 from mortice.values.other_names import answering
@@ -162,7 +162,7 @@ class Health:
         )
 
 
-def health_of(table: TableView, metadata: TableView | str | None, options: Mapping[str, Any] | None = None) -> Health:
+def health_of(table: TableView, metadata: TableView | str | None, options: Options | None = None) -> Health:
     """Returns the health of a table, in the state in which it was opened.
 
     Args:

@@ -44,9 +44,9 @@ class RecordVersion:
     """The name of the file."""
     offset: int | None
     """The offset of the log block."""
-    ordering: list[Any]
+    ordering: list[object]
     """The ordering values, one for each ordering field; None where it has none."""
-    values: dict[str, Any] = field(repr=False)
+    values: dict[str, object] = field(repr=False)
     """The columns, without meta columns; of a delete none. Those of a log record are as the log has them."""
     state: str
     """`wins`; `loses` against another version of the latest file slice; `older slice`: a later base file replaces it;
@@ -66,7 +66,7 @@ class RecordHistory:
     """The record key."""
     versions: list[RecordVersion]
     """The versions, in the order in which they were written."""
-    row: dict[str, Any] | None
+    row: dict[str, object] | None
     """The row that a snapshot returns, without meta columns; None if the record is deleted."""
     reason: str
     """Why a snapshot returns this row, or none."""
@@ -121,7 +121,7 @@ def history_of(table: TableView, key: str, partition: str | None) -> RecordHisto
     return RecordHistory(key, judged, row, reason, search.damaged, search.missing)
 
 
-def _cell(value: Any) -> object:
+def _cell(value: object) -> object:
     return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
@@ -130,8 +130,8 @@ class _Search:
 
     def __init__(self, table: TableView, key: str, partition: str | None) -> None:
         self.table, self.key = table, key
-        self.terms: list[tuple[str, str, Any]] = [(KEY, "=", key)]
-        self.places: list[tuple[str, str, Any]] | None = None
+        self.terms: list[tuple[str, str, object]] = [(KEY, "=", key)]
+        self.places: list[tuple[str, str, object]] | None = None
         if partition is not None:
             self.places = [(PARTITION, "=", partition)]
             self.terms += self.places
@@ -320,7 +320,7 @@ def _judged(
     return judged, "; ".join(reasons)
 
 
-def _winner(row: dict[str, Any], rivals: list[RecordVersion]) -> RecordVersion | None:
+def _winner(row: dict[str, object], rivals: list[RecordVersion]) -> RecordVersion | None:
     if row.get(OPERATION) == "D" and row[SEQUENCE] is None:
         found = [one for one in rivals if one.source == "log delete" and one.instant == row[COMMIT]]
     else:
@@ -366,5 +366,5 @@ def _highest(versions: list[RecordVersion]) -> RecordVersion | None:
         return versions[-1]
 
 
-def _shown(ordering: list[Any]) -> str:
+def _shown(ordering: list[object]) -> str:
     return ", ".join(str(one) for one in ordering)

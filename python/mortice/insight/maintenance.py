@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.insight.needs import SERVICES, ServiceNeed, needs_of
 from mortice.insight.table_view import TableView
+from mortice.values.argument_types import Options, OptionValue
 
 __all__ = ["MaintainResult", "MaintenanceStep", "checked_budget", "checked_services", "maintain", "plan_maintain"]
 
@@ -34,7 +34,7 @@ class MaintenanceStep:
     """What it did; of one that was left, why; of one that failed, the error."""
     seconds: float
     """How long it took; of one that was left, about how long it needs."""
-    result: Any = field(default=None, repr=False)
+    result: object = field(default=None, repr=False)
     """What the method of the table returned; of one that failed, the exception."""
 
 
@@ -52,7 +52,7 @@ class MaintainResult:
     """How long all of it took."""
 
 
-def checked_services(services: Any) -> list[str]:
+def checked_services(services: Iterable[str]) -> list[str]:
     """Returns the names of services in the order in which they are run.
 
     Raises `InvalidArgumentError` for an unknown one.
@@ -64,7 +64,7 @@ def checked_services(services: Any) -> list[str]:
     return [one for one in SERVICES if one in given]
 
 
-def checked_budget(budget_seconds: Any) -> float | None:
+def checked_budget(budget_seconds: object) -> float | None:
     """Returns the budget. Raises `InvalidArgumentError` unless it is None or a number above 0."""
     if budget_seconds is None:
         return None
@@ -74,7 +74,7 @@ def checked_budget(budget_seconds: Any) -> float | None:
 
 
 def plan_maintain(
-    table: TableView, budget_seconds: float | None, options: Mapping[str, Any] | None, services: Any
+    table: TableView, budget_seconds: float | None, options: Options | None, services: Iterable[str]
 ) -> MaintainResult:
     """Returns what `maintain` would do: `done` are the services that it would run.
 
@@ -93,7 +93,7 @@ def plan_maintain(
 
 
 def maintain(
-    table: TableView, budget_seconds: float | None, options: Mapping[str, Any] | None, services: Any
+    table: TableView, budget_seconds: float | None, options: Options | None, services: Iterable[str]
 ) -> MaintainResult:
     """Runs the services that are due.
 
@@ -134,7 +134,7 @@ class _Turns:
         self,
         table: TableView,
         budget_seconds: float | None,
-        options: Mapping[str, Any] | None,
+        options: Options | None,
         spent: Callable[[], float],
     ) -> None:
         self._table = table
@@ -145,7 +145,7 @@ class _Turns:
         """The bytes that are compacted in a second."""
         self.result = MaintainResult([], [], [], 0.0)
 
-    def affordable(self, services: Any) -> Iterator[ServiceNeed]:
+    def affordable(self, services: Iterable[str]) -> Iterator[ServiceNeed]:
         """Yields the services that are due and fit into the rest of the budget. The others are noted in the result."""
         for service in checked_services(services):
             need = self.need_of(service)
@@ -183,9 +183,9 @@ class _Turns:
         return MaintenanceStep(need.service, reason, seconds)
 
 
-def _run(table: TableView, need: ServiceNeed, options: dict[str, Any], result: MaintainResult) -> bool:
+def _run(table: TableView, need: ServiceNeed, options: dict[str, OptionValue], result: MaintainResult) -> bool:
     """Runs a service. Returns whether it succeeded."""
-    methods: dict[str, Callable[[dict[str, Any]], Any]] = {
+    methods: dict[str, Callable[[dict[str, OptionValue]], object]] = {
         "compact": table.compact,
         "cluster": table.cluster,
         "clean": table.clean,
@@ -201,7 +201,7 @@ def _run(table: TableView, need: ServiceNeed, options: dict[str, Any], result: M
     return True
 
 
-def _limited(need: ServiceNeed, turns: _Turns) -> dict[str, Any]:
+def _limited(need: ServiceNeed, turns: _Turns) -> dict[str, OptionValue]:
     """Returns the options of a service, which limit a compaction to what the rest of the budget suffices for."""
     left = turns.left()
     if not turns.is_divisible(need) or left == float("inf") or TARGET_IO in turns.options:

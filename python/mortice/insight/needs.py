@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from mortice import _mortice
 from mortice.errors import MorticeError
 from mortice.insight.table_view import TableView
+from mortice.values.argument_types import Options, OptionValue
 from mortice.values.timeline import Instant
 
 __all__ = ["COLUMNS", "SERVICES", "ServiceNeed", "cells_of", "needs_of"]
@@ -47,9 +47,7 @@ def cells_of(need: ServiceNeed) -> list[str | int]:
     return [need.service, state, need.files, need.bytes, need.problem or need.gain]
 
 
-def needs_of(
-    table: TableView, options: Mapping[str, Any] | None = None, names: Iterable[str] = SERVICES
-) -> list[ServiceNeed]:
+def needs_of(table: TableView, options: Options | None = None, names: Iterable[str] = SERVICES) -> list[ServiceNeed]:
     """Returns what each service would do, in the order in which they are run.
 
     Args:
@@ -60,7 +58,7 @@ def needs_of(
     Raises nothing of a service that cannot run: its `problem` says why.
     """
     given = dict(options or {})
-    finders: dict[str, Callable[[TableView, dict[str, Any]], ServiceNeed]] = {
+    finders: dict[str, Callable[[TableView, dict[str, OptionValue]], ServiceNeed]] = {
         "compact": _compact,
         "cluster": _cluster,
         "clean": _clean,
@@ -70,7 +68,10 @@ def needs_of(
 
 
 def _need_of(
-    service: str, find: Callable[[TableView, dict[str, Any]], ServiceNeed], table: TableView, options: dict[str, Any]
+    service: str,
+    find: Callable[[TableView, dict[str, OptionValue]], ServiceNeed],
+    table: TableView,
+    options: dict[str, OptionValue],
 ) -> ServiceNeed:
     try:
         return find(table, options)
@@ -89,7 +90,7 @@ def commits_since(instants: Iterable[Instant], is_service: Callable[[Instant], b
     return count
 
 
-def _compact(table: TableView, options: dict[str, Any]) -> ServiceNeed:
+def _compact(table: TableView, options: dict[str, OptionValue]) -> ServiceNeed:
     if table.properties.get("hoodie.table.type") != "MERGE_ON_READ":
         return ServiceNeed("compact", False, "a copy-on-write table has no logs", 0, 0, 0)
     due = table.plan_compact({DELTA_COMMITS: _mortice.option_default(DELTA_COMMITS)} | options)
@@ -102,7 +103,7 @@ def _compact(table: TableView, options: dict[str, Any]) -> ServiceNeed:
     return ServiceNeed("compact", bool(due), gain, logs, size + sum(one.base_bytes for one in slices), pending)
 
 
-def _cluster(table: TableView, options: dict[str, Any]) -> ServiceNeed:
+def _cluster(table: TableView, options: dict[str, OptionValue]) -> ServiceNeed:
     groups = table.plan_cluster(options)
     pending = len({one.instant for one in groups if one.instant is not None})
     # A new group of a single file group only sorts it again: that is not due by itself.
@@ -125,7 +126,7 @@ def _is_clustering(table: TableView, instant: Instant) -> bool:
     return (table.timeline.metadata(instant) or {}).get("operationType") == "CLUSTER"
 
 
-def _clean(table: TableView, options: dict[str, Any]) -> ServiceNeed:
+def _clean(table: TableView, options: dict[str, OptionValue]) -> ServiceNeed:
     done = table.plan_clean(options)
     files = [file for one in done.cleans for file in one.files]
     pending = sum(one.instant is not None for one in done.cleans)
@@ -134,7 +135,7 @@ def _clean(table: TableView, options: dict[str, Any]) -> ServiceNeed:
     return ServiceNeed("clean", bool(files) or bool(pending), gain, len(files), size, pending)
 
 
-def _archive(table: TableView, options: dict[str, Any]) -> ServiceNeed:
+def _archive(table: TableView, options: dict[str, OptionValue]) -> ServiceNeed:
     instants = table.plan_archive(options).instants
     files = [size for one in instants for _, size in one.files]
     gain = f"moves {len(instants):,} instants" if instants else "nothing to move"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from typing import Any
 
 import pyarrow as pa
 
@@ -105,7 +104,7 @@ def _health(health: Health) -> Markup:
     )
 
 
-def _services(health: Health) -> Iterable[list[Any]]:
+def _services(health: Health) -> Iterable[list[object]]:
     return (
         [
             one.service,
@@ -121,7 +120,7 @@ def _services(health: Health) -> Iterable[list[Any]]:
 COMMIT_COLUMNS = ["instant", "operation", "inserts", "updates", "deletes", "files", "bytes written"]
 
 
-def _commits(table: TableView) -> Iterable[list[Any]]:
+def _commits(table: TableView) -> Iterable[list[object]]:
     writes = [one for one in table.timeline.active if one.is_completed and kind_of(one, table) == "write"]
     for instant in reversed(writes[-MOST_COMMITS:]):
         row = commit_row(table, instant)
@@ -141,7 +140,7 @@ def _partitions(slices: Iterable[FileSlice]) -> list[Markup]:
     return [table, _more(len(sums), MOST_PARTITIONS, "partitions, the largest")]
 
 
-def _columns(schema: pa.Schema) -> Iterable[list[Any]]:
+def _columns(schema: pa.Schema) -> Iterable[list[object]]:
     return ([one.name, str(one.type), one.nullable] for one in schema)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -15,19 +15,20 @@ from mortice._mortice import (
     CompactResult,
     PlannedCompaction,
 )
+from mortice.expressions.filters import Filters
 from mortice.reading.scan import Scan
+from mortice.values.argument_types import Options
 from mortice.values.file_slice import FileSlice
+from mortice.values.instants import InstantLike
 from mortice.values.timeline import Timeline
 
 __all__ = ["TableView"]
-
-Options = Mapping[str, Any] | None
 
 
 class TableView(Protocol):
     """A table that is open: what `mortice.Table` has."""
 
-    _storage_options: Mapping[str, Any]
+    _storage_options: Mapping[str, str]
 
     @property
     def uri(self) -> str:
@@ -69,14 +70,14 @@ class TableView(Protocol):
     def timeline(self) -> Timeline:
         """The timeline."""
 
-    def file_slices(self, as_of: Any = None, filters: Any = None) -> list[FileSlice]:
+    def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
         """Returns the latest file slices."""
 
     def snapshot(
         self,
         columns: Sequence[str] | None = None,
-        filters: Any = None,
-        as_of: Any = None,
+        filters: Filters = None,
+        as_of: InstantLike = None,
         merge: bool = True,
         emit_deletes: bool = False,
     ) -> Scan:
@@ -90,7 +91,9 @@ class TableView(Protocol):
             emit_deletes: Whether deleted keys are rows, too.
         """
 
-    def read_optimized(self, columns: Sequence[str] | None = None, filters: Any = None, as_of: Any = None) -> Scan:
+    def read_optimized(
+        self, columns: Sequence[str] | None = None, filters: Filters = None, as_of: InstantLike = None
+    ) -> Scan:
         """Returns the rows of base files."""
 
     def metadata_table(self) -> TableView | str | None:
@@ -100,29 +103,29 @@ class TableView(Protocol):
         """Opens the table again."""
 
     def plan_compact(
-        self, options: Options = None, *, schedule: bool = True, run: bool = True
+        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[PlannedCompaction]:
         """Returns the compactions that `compact` would execute."""
 
-    def compact(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
+    def compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
         """Merges log files into base files."""
 
     def plan_cluster(
-        self, options: Options = None, *, schedule: bool = True, run: bool = True
+        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
     ) -> list[ClusteringGroup]:
         """Returns the groups that `cluster` would rewrite."""
 
-    def cluster(self, options: Options = None, *, schedule: bool = True, run: bool = True) -> ClusterResult:
+    def cluster(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> ClusterResult:
         """Rewrites small file groups."""
 
-    def plan_clean(self, options: Options = None) -> CleanResult:
+    def plan_clean(self, options: Options | None = None) -> CleanResult:
         """Returns what `clean` would delete."""
 
-    def clean(self, options: Options = None) -> CleanResult:
+    def clean(self, options: Options | None = None) -> CleanResult:
         """Deletes old files."""
 
-    def plan_archive(self, options: Options = None) -> ArchiveResult:
+    def plan_archive(self, options: Options | None = None) -> ArchiveResult:
         """Returns what `archive` would move."""
 
-    def archive(self, options: Options = None) -> ArchiveResult:
+    def archive(self, options: Options | None = None) -> ArchiveResult:
         """Moves old instants to the archive."""

@@ -12,13 +12,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
-from mortice.expressions.filters import Filters, normal_form
+from mortice.expressions.filters import Filters, Term, normal_form
 from mortice.reading.read_options import ReadOptions
+from mortice.values.argument_types import Options
 from mortice.values.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["UNAIDED", "Erasure", "ErasureWork", "erase", "plan_erase"]
 
 RECORD_KEY = "_hoodie_record_key"
-CLEAN = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1}
-UNLIMITED = {"hoodie.compaction.target.io": 1 << 40}
+CLEAN: Options = {"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": 1}
+UNLIMITED: Options = {"hoodie.compaction.target.io": 1 << 40}
 UNAIDED = ReadOptions(use_metadata=False, use_column_stats=False, use_record_index=False, prune=False)
 """Files are listed in the storage, and all read."""
 _MOST_ROUNDS = 100
@@ -48,29 +49,29 @@ class ErasableTable(Protocol):
     @property
     def timeline(self) -> Timeline: ...
     def refresh(self) -> None: ...
-    def plan_compact(self, options: Mapping[str, Any] | None = None) -> Sequence[Any]: ...
-    def clean(self, options: Mapping[str, Any] | None = None) -> Any: ...
-    def plan_clean(self, options: Mapping[str, Any] | None = None) -> Any: ...
-    def build_metadata(self, options: Mapping[str, Any] | None = None, *, rebuild: bool = False) -> Any: ...
+    def plan_compact(self, options: Options | None = None) -> Sequence[object]: ...
+    def clean(self, options: Options | None = None) -> object: ...
+    def plan_clean(self, options: Options | None = None) -> object: ...
+    def build_metadata(self, options: Options | None = None, *, rebuild: bool = False) -> object: ...
 
 
 class ErasureWork(Protocol):
     """The parts of an erasure that read or write rows: in this process, or in tasks of an engine."""
 
-    def count(self, terms: Any, as_of: str | None = None) -> int:
+    def count(self, terms: Filters, as_of: str | None = None) -> int:
         """Returns the number of rows that filters select."""
 
-    def count_unaided(self, terms: Any) -> int:
+    def count_unaided(self, terms: Filters) -> int:
         """Returns the number of rows that filters select, of the newest state and of base files alone, whichever is
         greater. Files are listed in the storage, and none is left out by statistics or indexes."""
 
-    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array]:
+    def values(self, columns: Sequence[str], terms: Filters) -> dict[str, pa.Array]:
         """Returns the distinct values, without null, of columns of the rows that filters select."""
 
-    def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
+    def delete_where(self, terms: Filters, options: Options | None) -> None:
         """Deletes the rows that filters select."""
 
-    def compact(self, options: Mapping[str, Any] | None) -> None:
+    def compact(self, options: Options | None) -> None:
         """Executes and plans compactions."""
 
     def search(self, paths: Sequence[Path], erased: Erased) -> Iterable[tuple[Path, str]]:
@@ -121,7 +122,7 @@ def plan_erase(table: ErasableTable, filters: Filters, work: ErasureWork) -> Era
 def erase(
     table: ErasableTable,
     filters: Filters,
-    options: Mapping[str, Any] | None,
+    options: Options | None,
     audit: str | os.PathLike[str] | None,
     work: ErasureWork,
 ) -> Erasure:
@@ -177,9 +178,7 @@ def erase(
     return done
 
 
-def _remove(
-    table: ErasableTable, terms: Any, options: Mapping[str, Any] | None, work: ErasureWork, rows: int
-) -> list[str]:
+def _remove(table: ErasableTable, terms: Filters, options: Options | None, work: ErasureWork, rows: int) -> list[str]:
     """Deletes so many rows, and all files that may hold them. Returns the instants of what was done."""
     before = {instant.requested_time for instant in table.timeline.active}
     if rows:
@@ -198,7 +197,7 @@ def _remove(
     return [instant for instant in after if instant not in before]
 
 
-def _check_gone(table: ErasableTable, terms: Any, work: ErasureWork) -> None:
+def _check_gone(table: ErasableTable, terms: Filters, work: ErasureWork) -> None:
     """Makes sure that the filters select no row. Values of a row that is left would count as those of another row, and
     not be searched for."""
     left = work.count_unaided(terms)
@@ -211,7 +210,7 @@ def _check_gone(table: ErasableTable, terms: Any, work: ErasureWork) -> None:
         )
 
 
-def _checked(table: ErasableTable, filters: Filters) -> Any:
+def _checked(table: ErasableTable, filters: Filters) -> list[list[Term]]:
     terms = normal_form(filters, lambda: table.schema)
     if not terms:
         raise InvalidArgumentError("filters must select the rows to erase")
@@ -241,14 +240,14 @@ def _check_pending(table: ErasableTable) -> None:
             )
 
 
-def _savepoints(table: ErasableTable, terms: Any, work: ErasureWork) -> dict[str, int]:
+def _savepoints(table: ErasableTable, terms: Filters, work: ErasureWork) -> dict[str, int]:
     """Returns the savepoints that hold rows which filters select."""
     instants = [one.requested_time for one in table.timeline.active.completed if one.action == "savepoint"]
     counts = {instant: work.count(terms, instant) for instant in instants}
     return {instant: count for instant, count in counts.items() if count}
 
 
-def _columns(terms: Any) -> list[str]:
+def _columns(terms: list[list[Term]]) -> list[str]:
     names = (term[0] for all_of in terms for term in all_of)
     return sorted({name if isinstance(name, str) else ".".join(name) for name in names})
 

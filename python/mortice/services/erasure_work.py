@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from mortice.expressions.filters import Filters
 from mortice.reading.scan import Scan
 from mortice.services.erasure import UNAIDED
+from mortice.values.argument_types import Options
+from mortice.values.instants import InstantLike
 
 if TYPE_CHECKING:
     from mortice.services.remains import Erased
@@ -23,10 +25,12 @@ class WrittenTable(Protocol):
 
     @property
     def uri(self) -> str: ...
-    def snapshot(self, columns: Any = None, filters: Filters = None, as_of: Any = None) -> Scan: ...
-    def read_optimized(self, columns: Any = None, filters: Filters = None) -> Scan: ...
-    def delete_where(self, filters: Filters, options: Mapping[str, Any] | None = None) -> Any: ...
-    def compact(self, options: Mapping[str, Any] | None = None) -> Any: ...
+    def snapshot(
+        self, columns: Sequence[str] | str | None = None, filters: Filters = None, as_of: InstantLike = None
+    ) -> Scan: ...
+    def read_optimized(self, columns: Sequence[str] | str | None = None, filters: Filters = None) -> Scan: ...
+    def delete_where(self, filters: Filters, options: Options | None = None) -> object: ...
+    def compact(self, options: Options | None = None) -> object: ...
 
 
 class ProcessWork:
@@ -41,26 +45,26 @@ class ProcessWork:
         self._table = table
         self._open_table = open_table
 
-    def count(self, terms: Any, as_of: str | None = None) -> int:
+    def count(self, terms: Filters, as_of: str | None = None) -> int:
         """As `ErasureWork.count`."""
         return self._table.snapshot(columns=[], filters=terms, as_of=as_of).count()
 
-    def count_unaided(self, terms: Any) -> int:
+    def count_unaided(self, terms: Filters) -> int:
         """As `ErasureWork.count_unaided`."""
         table = self._open_table(self._table.uri, read_options=UNAIDED)
         return max(query(columns=[], filters=terms).count() for query in (table.snapshot, table.read_optimized))
 
-    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array]:
+    def values(self, columns: Sequence[str], terms: Filters) -> dict[str, pa.Array]:
         """As `ErasureWork.values`."""
         from mortice.services.remains import distinct_values
 
         return distinct_values(self._table.snapshot(columns=list(columns), filters=terms).to_reader())
 
-    def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
+    def delete_where(self, terms: Filters, options: Options | None) -> None:
         """As `ErasureWork.delete_where`."""
         self._table.delete_where(terms, options)
 
-    def compact(self, options: Mapping[str, Any] | None) -> None:
+    def compact(self, options: Options | None) -> None:
         """As `ErasureWork.compact`."""
         self._table.compact(options)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mortice import _mortice
 from mortice._mortice import MetadataResult
 from mortice.errors import InvalidArgumentError
+from mortice.values.argument_types import Options
 from mortice.values.observe import observed
 from mortice.values.options import checked_bool
 from mortice.values.task_runner import TaskRunner
@@ -18,8 +18,8 @@ __all__ = ["MetadataResult", "build_metadata", "delete_metadata"]
 
 def build_metadata(
     uri: str,
-    storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    storage_options: Mapping[str, str],
+    options: Options | None,
     *,
     add: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -57,7 +57,7 @@ def build_metadata(
 
 
 def delete_metadata(
-    uri: str, storage_options: Mapping[str, Any], options: Mapping[str, Any] | None, *, dry_run: bool = False
+    uri: str, storage_options: Mapping[str, str], options: Options | None, *, dry_run: bool = False
 ) -> MetadataResult:
     """Deletes the metadata table of the table at `uri`.
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mortice.errors import MorticeError
-from mortice.reading.log_file import LogFile
+from mortice.expressions.filters import Filters, Term
+from mortice.reading.log_file import Block, LogFile
 from mortice.values.timeline import Timeline
 
 __all__ = [
@@ -46,7 +47,7 @@ class Erased:
         cls,
         rows: int,
         values: Mapping[str, pa.Array],
-        terms: Sequence[Sequence[Any]],
+        terms: Sequence[Sequence[Term]],
         table: tuple[pa.Schema, Sequence[str]],
     ) -> Erased:
         """Returns the values of rows to erase, and the constants of the filters that select them.
@@ -60,12 +61,12 @@ class Erased:
         (schema, partitions), found = table, dict(values)
         for column, operator, literal in (term for all_of in terms for term in all_of):
             literals = literal if operator == "in" else [literal] if operator == "=" else []
-            if literals and column in schema.names and column not in partitions:
+            if literals and isinstance(column, str) and column in schema.names and column not in partitions:
                 new = pa.array(literals).cast(schema.field(column).type)
                 found[column] = pc.unique(pa.concat_arrays([found[column], new])) if column in found else new
         return cls(rows, {name: values for name, values in found.items() if len(values)})
 
-    def without_shared(self, values_of: Callable[[Sequence[str], Any], Mapping[str, pa.Array]]) -> Erased:
+    def without_shared(self, values_of: Callable[[Sequence[str], Filters], Mapping[str, pa.Array]]) -> Erased:
         """Returns the values without those that other rows have. Record keys stay, as no other row has them.
 
         Args:
@@ -204,7 +205,7 @@ def _in_log(path: Path, erased: Erased) -> str | None:
     return None
 
 
-def _columns_of(log: LogFile, block: Any, name: str) -> Iterator[pa.Array]:
+def _columns_of(log: LogFile, block: Block, name: str) -> Iterator[pa.Array]:
     if "DELETE" in str(block.type).upper():
         if name == RECORD_KEY:
             yield log.deletes(block).column("record_key")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from mortice import _mortice
 from mortice._mortice import Finding, RepairResult, VerifyResult
+from mortice.values.argument_types import Options
 from mortice.values.observe import observed
 from mortice.values.other_names import answering
 from mortice.values.task_runner import TaskRunner
@@ -19,7 +20,7 @@ answering(VerifyResult)
 
 def verify(
     uri: str,
-    storage_options: Mapping[str, Any],
+    storage_options: Mapping[str, str],
     *,
     contents: bool,
     keys: bool,
@@ -50,8 +51,8 @@ def verify(
 
 def repair(
     uri: str,
-    storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    storage_options: Mapping[str, str],
+    options: Options | None,
     *,
     dry_run: bool,
     merge_buckets: bool = False,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from mortice import _mortice
 from mortice._mortice import LogBlock
 from mortice.errors import InvalidArgumentError
+from mortice.values.argument_types import ArrowRows, JsonValue, StorageOptions
 from mortice.values.options import (
     checked_count,
     checked_name,
@@ -81,7 +82,7 @@ class LogWriter:
         write_token: str | None = None,
         max_file_bytes: int = _MAX_FILE_BYTES,
         append: bool = False,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: StorageOptions | None = None,
     ) -> None:
         self._instant = checked_name("instant", instant)
         self._native = _mortice.LogWriter(
@@ -97,9 +98,9 @@ class LogWriter:
 
     def records(
         self,
-        data: Any,
+        data: ArrowRows,
         *,
-        schema: str | Mapping[str, Any] | None = None,
+        schema: str | Mapping[str, JsonValue] | None = None,
         table_name: str | None = None,
         format: str = "avro",  # noqa: A002
         compression: str = "gzip",
@@ -140,13 +141,13 @@ class LogWriter:
 
     def deletes(
         self,
-        data: Any,
+        data: ArrowRows,
         *,
         record_key: str = "record_key",
         partition_path: str | None = None,
         partition_column: str = "partition_path",
         ordering: str | Sequence[str] = (),
-        schema: str | Mapping[str, Any] | None = None,
+        schema: str | Mapping[str, JsonValue] | None = None,
         instant: str | None = None,
         header: Mapping[str, str] | None = None,
     ) -> LogBlock:
@@ -192,11 +193,11 @@ class LogWriter:
         """
         return [WrittenBlock(*written) for written in self._native.append(blocks)]
 
-    def write_records(self, data: Any, **arguments: Any) -> list[WrittenBlock]:
+    def write_records(self, data: ArrowRows, **arguments: Any) -> list[WrittenBlock]:
         """Creates data blocks and appends them. The arguments are those of `records`."""
         return self.append(*self.records(data, **arguments))
 
-    def write_deletes(self, data: Any, **arguments: Any) -> WrittenBlock:
+    def write_deletes(self, data: ArrowRows, **arguments: Any) -> WrittenBlock:
         """Creates a delete block and appends it. The arguments are those of `deletes`."""
         return self.append(self.deletes(data, **arguments))[0]
 

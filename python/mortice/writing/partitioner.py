@@ -6,17 +6,17 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.values.argument_types import ArrowRows
 
 __all__ = ["OUTPUT", "Partitioner", "check_partitioner", "outputs_of", "partitioned"]
 
-Partitioner = Callable[[pa.RecordBatch], Any]
+Partitioner = Callable[[pa.RecordBatch], pa.Array | pa.ChunkedArray | Sequence[int]]
 """A function of a batch of rows. Returns an integer for each row: the number of its output."""
 
 OUTPUT = "_mortice_output"
@@ -24,7 +24,7 @@ OUTPUT = "_mortice_output"
 
 
 @contextmanager
-def partitioned(data: Any, partitioner: Partitioner) -> Iterator[pa.RecordBatchReader]:
+def partitioned(data: ArrowRows, partitioner: Partitioner) -> Iterator[pa.RecordBatchReader]:
     """Yields the rows with their outputs, as a stream.
 
     An exception of the function ends the stream, which would lose its class, and is raised again.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -18,7 +17,7 @@ __all__ = ["RECORD_KEY", "ChangedRows", "Values", "assignments", "own_columns"]
 
 RECORD_KEY, PARTITION_PATH = "_hoodie_record_key", "_hoodie_partition_path"
 KEYS = [RECORD_KEY, PARTITION_PATH]
-Values = Mapping[str, Any]
+Values = Mapping[str, object]
 """What columns get: expressions as strings, or other Python values."""
 BATCH_ROWS = 65_536
 
@@ -83,7 +82,7 @@ class ChangedRows:
         columns = [values.get(field.name, null) for field, null in zip(self.schema, nulls, strict=True)]
         return pa.record_batch(columns, schema=self.schema)
 
-    def _stored(self, stored: pa.RecordBatch, values: Mapping[str, Any], *, deletes: bool) -> pa.RecordBatch:
+    def _stored(self, stored: pa.RecordBatch, values: Values, *, deletes: bool) -> pa.RecordBatch:
         rows = stored.num_rows
         columns = [values[name] if name in values else stored.column(name) for name in self.own.names]
         columns += [pa.repeat(deletes, rows), pa.repeat(not deletes, rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,12 +13,15 @@ from mortice.errors import InvalidArgumentError
 from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.python_values import are_kept, array_of
 
+if TYPE_CHECKING:
+    import polars
+
 __all__ = ["arrow_rows", "check_names", "key_rows", "listed_keys"]
 
 SchemaOf = Callable[[], pa.Schema]
 
 
-def arrow_rows(data: Any, schema: SchemaOf) -> Any:
+def arrow_rows(data: object, schema: SchemaOf) -> Any:
     """Returns rows as Arrow data.
 
     Args:
@@ -59,7 +62,7 @@ def _check_name(name: object) -> None:
         )
 
 
-def _as_arrow(data: Any, schema: SchemaOf) -> Any:
+def _as_arrow(data: object, schema: SchemaOf) -> Any:
     if _is_pandas_frame(data):
         try:
             return _of_pandas(data)
@@ -93,7 +96,7 @@ def _of_pandas(frame: Any) -> pa.Table:
     return table
 
 
-def listed_keys(data: Any) -> list[Any] | None:
+def listed_keys(data: object) -> list[object] | None:
     """Returns a list, set, array or series of values, which are keys of a table with one key field, as a list; None for
     anything else.
     """
@@ -103,13 +106,14 @@ def listed_keys(data: Any) -> list[Any] | None:
         return list(data.tolist())
     if hasattr(data, "dtype") and hasattr(data, "to_list"):
         return list(data.to_list())
-    is_list = isinstance(data, (list, tuple, set, frozenset)) and len(data) > 0
-    if not is_list or any(isinstance(one, (Mapping, list, tuple)) or hasattr(one, "schema") for one in data):
+    if not isinstance(data, (list, tuple, set, frozenset)) or len(data) == 0:
+        return None
+    if any(isinstance(one, (Mapping, list, tuple)) or hasattr(one, "schema") for one in data):
         return None
     return list(data)
 
 
-def key_rows(keys: Sequence[Any], field: str, schema: pa.Schema) -> pa.Table:
+def key_rows(keys: Sequence[object], field: str, schema: pa.Schema) -> pa.Table:
     """Returns rows of keys.
 
     Args:
@@ -120,7 +124,7 @@ def key_rows(keys: Sequence[Any], field: str, schema: pa.Schema) -> pa.Table:
     return _table({field: keys}, lambda: schema)
 
 
-def _of_items(items: Iterable[Any], schema: SchemaOf) -> Any:
+def _of_items(items: Iterable[object], schema: SchemaOf) -> Any:
     iterator = iter(items)
     first = next(iterator, None)
     if first is None:
@@ -136,7 +140,7 @@ def _of_items(items: Iterable[Any], schema: SchemaOf) -> Any:
     return pa.RecordBatchReader.from_batches(first.schema, _batches(rest))
 
 
-def _batches(items: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+def _batches(items: Iterable[object]) -> Iterator[pa.RecordBatch]:
     for item in items:
         if isinstance(item, pa.Table):
             yield from item.to_batches()
@@ -156,7 +160,7 @@ def _of_dicts(items: Iterable[Any], schema: SchemaOf) -> pa.Table:
     return _table({name: [row.get(name) for row in rows] for name in names}, schema)
 
 
-def _table(columns: Mapping[str, Any], schema: SchemaOf) -> pa.Table:
+def _table(columns: Mapping[str, Iterable[object]], schema: SchemaOf) -> pa.Table:
     known = {field.name: field.type for field in schema()}
     arrays = {name: _array(values, known.get(name), name) for name, values in columns.items()}
     try:
@@ -165,7 +169,7 @@ def _table(columns: Mapping[str, Any], schema: SchemaOf) -> pa.Table:
         raise _refused(str(error)) from error
 
 
-def _array(values: Any, kind: pa.DataType | None, name: str) -> Any:
+def _array(values: Iterable[object], kind: pa.DataType | None, name: str) -> pa.Array | pa.ChunkedArray:
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     try:
@@ -174,7 +178,7 @@ def _array(values: Any, kind: pa.DataType | None, name: str) -> Any:
         raise _refused(str(error)) from error
 
 
-def _values(name: object, values: Any) -> Any:
+def _values(name: object, values: object) -> Iterable[object]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise _refused(f"got {values!r} as the column {name!r}, which must be a list")
     return values if isinstance(values, (pa.Array, pa.ChunkedArray)) or hasattr(values, "dtype") else list(values)
@@ -186,12 +190,12 @@ def _name(name: object) -> str:
     return name
 
 
-def _is_pandas_frame(data: Any) -> bool:
+def _is_pandas_frame(data: object) -> bool:
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
-def _is_relation(data: Any) -> bool:
+def _is_relation(data: object) -> bool:
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(data, duckdb.DuckDBPyRelation)
 
@@ -210,14 +214,15 @@ def _with_doubles(relation: Any, schema: pa.Schema) -> Any:
     return relation.project(f"* replace ({', '.join(f'cast({name} as double) as {name}' for name in quoted)})")
 
 
-def _polars_frame(data: Any) -> Any:
+def _polars_frame(data: object) -> polars.DataFrame | None:
     """Returns a DataFrame of polars, a LazyFrame as one; None for anything else."""
-    polars = sys.modules.get("polars")
-    if polars is None:
+    library = sys.modules.get("polars")
+    if library is None:
         return None
-    if isinstance(data, polars.LazyFrame):
-        return data.collect()
-    return data if isinstance(data, polars.DataFrame) else None
+    if isinstance(data, library.LazyFrame):
+        frame: polars.DataFrame = data.collect()
+        return frame
+    return data if isinstance(data, library.DataFrame) else None
 
 
 def _refused(what: str) -> InvalidArgumentError:

@@ -36,7 +36,7 @@ class CommitCheck:
         opened: Makes a `Table` of a native one.
     """
 
-    def __init__(self, validators: Sequence[Validator], opened: Callable[[_mortice.Table], Any]) -> None:
+    def __init__(self, validators: Sequence[Validator], opened: Callable[[_mortice.Table], object]) -> None:
         self._validators = validators
         self._opened = opened
         self.error: BaseException | None = None
@@ -52,14 +52,16 @@ class CommitCheck:
             raise
 
 
-def _call(validator: Validator, table: Any) -> None:
+def _call(validator: Validator, table: object) -> None:
     if validator(table) is False:
         name = getattr(validator, "__name__", repr(validator))
         raise InvalidArgumentError(f"the validator {name} refused the commit")
 
 
 @contextmanager
-def validated(validators: Sequence[Validator], opened: Callable[[_mortice.Table], Any]) -> Iterator[CommitCheck | None]:
+def validated(
+    validators: Sequence[Validator], opened: Callable[[_mortice.Table], object]
+) -> Iterator[CommitCheck | None]:
     """Gives the function for the native module; None without validators. Raises what a validator raised.
 
     Args:

@@ -12,6 +12,7 @@ from mortice import _mortice
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, SchemaOf, Term, normal_form
+from mortice.values.argument_types import ArrowRows, Options
 from mortice.values.caller import caller_level
 from mortice.values.observe import observed
 from mortice.values.visible_text import visible_text
@@ -44,10 +45,10 @@ GENERATED_KEY = ("_hoodie_record_key", "_hoodie_partition_path")
 
 def write(  # noqa: PLR0917
     uri: str,
-    storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    storage_options: Mapping[str, str],
+    options: Options | None,
     operation: str,
-    data: Any,
+    data: ArrowRows,
     check: CommitCheck | None = None,
 ) -> Commit:
     """Writes Arrow data to the table at `uri`, or deletes its keys.
@@ -77,7 +78,7 @@ def write(  # noqa: PLR0917
         return observation.done(commit)
 
 
-def checked_batches(data: Any, failures: list[InvalidArgumentError] | None = None) -> Any:
+def checked_batches(data: ArrowRows, failures: list[InvalidArgumentError] | None = None) -> Any:
     """Returns the rows; of a reader, those of one that refuses a batch of other columns than its schema has.
 
     A reader that is made of a generator yields what that yields, and the C stream interface has no type for each batch:
@@ -117,7 +118,7 @@ def _of_one_schema(data: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def checked_table(data: Any) -> pa.Table:
+def checked_table(data: ArrowRows) -> pa.Table:
     """Returns rows as a table. Raises `InvalidArgumentError` for batches that are not of the rows' schema."""
     try:
         return pa.table(checked_batches(data))
@@ -131,8 +132,8 @@ def _described(schema: pa.Schema) -> str:
 
 def delete_partitions(
     uri: str,
-    storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    storage_options: Mapping[str, str],
+    options: Options | None,
     partitions: Sequence[str],
     check: CommitCheck | None = None,
 ) -> Commit:
@@ -164,8 +165,8 @@ def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> list[li
 
 def delete_where(  # noqa: PLR0917
     uri: str,
-    storage_options: Mapping[str, Any],
-    options: Mapping[str, Any] | None,
+    storage_options: Mapping[str, str],
+    options: Options | None,
     filters: Filters,
     check: CommitCheck | None = None,
     schema: SchemaOf | None = None,
@@ -189,7 +190,7 @@ def delete_where(  # noqa: PLR0917
 
 
 def with_nulls(
-    rows: Any, kept: Collection[str], options: Mapping[str, Any] | None
+    rows: ArrowRows, kept: Collection[str], options: Options | None
 ) -> tuple[pa.RecordBatchReader, dict[str, str]]:
     """Returns rows with some of their columns only, and options by which the others are written as null.
 
@@ -213,7 +214,7 @@ def with_nulls(
     return narrow, {**checked_options(options), "hoodie.write.set.null.for.missing.columns": "true"}
 
 
-def with_schema(options: Mapping[str, Any] | None, schema: SchemaChanges | None) -> dict[str, str]:
+def with_schema(options: Options | None, schema: SchemaChanges | None) -> dict[str, str]:
     """Returns the options of a write, checked, with the changes of columns that an argument allows.
 
     Args:
@@ -241,7 +242,7 @@ def warn_of(sentences: Sequence[str]) -> None:
         warnings.warn(visible_text(sentence), UserWarning, stacklevel=caller_level())
 
 
-def checked_options(given: Mapping[str, Any] | None) -> dict[str, str]:
+def checked_options(given: Options | None) -> dict[str, str]:
     """Options as strings: booleans in lower case, numbers as digits. Raises `InvalidArgumentError` for other values."""
     if given is not None and not isinstance(given, Mapping):
         raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(given).__name__}")
