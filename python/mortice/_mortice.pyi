@@ -12,8 +12,7 @@ from typing_extensions import Self
 from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import ArrowRows, ArrowStream
 from mortice.values.argument_types import ArrowSchema as HasArrowSchema
-from mortice.values.native_values import NativeSlice, ReadReport
-from mortice.values.task_runner import TaskRunner
+from mortice.values.native_types import NativeSlice, ReadReport, TaskRunner
 
 __all__ = [
     "ArchiveResult",

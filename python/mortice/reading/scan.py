@@ -19,7 +19,7 @@ from mortice.reading.mergers import Merging
 from mortice.reading.split import SharedQuery, Split, record_batches
 from mortice.values.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.values.metrics import Counts, Meter, added, format_counts
-from mortice.values.native_values import ReadReport
+from mortice.values.native_types import ReadReport
 from mortice.values.options import checked_count
 from mortice.values.other_names import missing_attribute, names_of, with_hints
 from mortice.values.visible_text import visible_text

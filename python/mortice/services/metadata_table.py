@@ -8,9 +8,9 @@ from mortice import _mortice
 from mortice._mortice import MetadataResult
 from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import Options
+from mortice.values.native_types import TaskRunner
 from mortice.values.observe import observed
 from mortice.values.options import checked_bool
-from mortice.values.task_runner import TaskRunner
 from mortice.writing.writes import checked_options
 
 __all__ = ["MetadataResult", "build_metadata", "delete_metadata"]

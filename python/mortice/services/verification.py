@@ -8,9 +8,9 @@ from typing import Literal
 from mortice import _mortice
 from mortice._mortice import Finding, RepairResult, VerifyResult
 from mortice.values.argument_types import Options
+from mortice.values.native_types import TaskRunner
 from mortice.values.observe import observed
 from mortice.values.other_names import answering
-from mortice.values.task_runner import TaskRunner
 from mortice.writing.writes import checked_options
 
 __all__ = ["Finding", "RepairResult", "VerifyResult", "repair", "verify"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mortice.display.markup import grid
-from mortice.values.native_values import NativeSlice
+from mortice.values.native_types import NativeSlice
 from mortice.values.other_names import answering
 
 SHOWN = 200

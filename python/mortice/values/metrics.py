@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import time
 
-from mortice.values.native_values import ReadReport
+from mortice.values.native_types import ReadReport
 
 __all__ = ["Counts", "Meter", "added", "format_counts"]
 

@@ -17,7 +17,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.reading.split import Split, deserialize_splits, record_batches
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.values.metrics import Counts, Meter, format_counts
-from mortice.values.native_values import ReadReport
+from mortice.values.native_types import ReadReport
 
 DESCRIPTORS = "splits"
 """The only column of the input of `mapInArrow`: each row contains the splits of one task, without their queries."""

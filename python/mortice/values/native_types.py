@@ -1,10 +1,10 @@
-"""Dicts that the native module returns."""
+"""Types of what the native module takes and returns, beside its own classes."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
-__all__ = ["NativeFile", "NativeSlice", "ReadReport"]
+__all__ = ["NativeFile", "NativeSlice", "ReadReport", "TaskRunner"]
 
 
 class NativeFile(TypedDict):
@@ -65,3 +65,29 @@ class ReadReport(TypedDict):
     open_requests: int
     read_requests: int
     peak_fetched_bytes: int
+
+
+class TaskRunner(Protocol):
+    """An engine that runs stages as tasks. Its methods return what the tasks report."""
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at once, as far as it is known."""
+
+    def run(self, stage: bytes, tasks: int) -> list[bytes]:
+        """Runs a stage whose tasks read files.
+
+        Args:
+            stage: The stage, serialised.
+            tasks: The number of tasks.
+        """
+
+    def exchange(self, read: bytes, tasks: int, then: bytes, partitions: int) -> list[bytes]:
+        """Runs a stage whose tasks read files, and one that gets what they send. Returns what the latter reports.
+
+        Args:
+            read: The stage that reads.
+            tasks: The number of its tasks.
+            then: The stage that gets the chunks.
+            partitions: Partitions of the shuffled chunks.
+        """
