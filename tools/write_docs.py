@@ -7,7 +7,9 @@ python tools/write_docs.py --check    # exits with status 1 if a page is not up 
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
+import itertools
 import re
 import sys
 import textwrap
@@ -19,7 +21,6 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import mortice.errors  # noqa: E402
 from mortice.spark.settings import option_names as names  # noqa: E402
-from mortice.spark.settings.option_list import GROUPS, Option  # noqa: E402
 
 WIDTH = 120
 DESCRIPTIONS = {"all", "none"}
@@ -100,11 +101,17 @@ which contain the code.
 """
 
 
+def spark_options() -> list[dict[str, str]]:
+    """Returns the options of the Spark source, by topic: those of tools/spark_options.tsv."""
+    with (ROOT / "tools" / "spark_options.tsv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
 def options_page() -> str:
     """Returns the text of docs/options.md."""
     parts = [OPTIONS_HEAD.format(generated=GENERATED)]
-    for title, options in GROUPS.items():
-        parts.append(f"## {title}\n")
+    for topic, options in itertools.groupby(spark_options(), lambda option: option["topic"]):
+        parts.append(f"## {topic}\n")
         parts += [_option(option) for option in options]
     parts.append(REJECTED_HEAD)
     parts += list(_rejected())
@@ -115,17 +122,18 @@ def options_page() -> str:
     return "\n".join(parts)
 
 
-def _option(option: Option) -> str:
-    facts = [f"values: {_code(option.values)}"]
-    if option.default:
-        facts.append(f"default: {_code(option.default)}")
-    if option.unit:
-        facts.append(f"unit: {option.unit}")
-    if option.argument:
-        facts.append(f"argument: `{option.argument}`")
-    if option.synonyms:
-        facts.append("also: " + ", ".join(f"`{name}`" for name in option.synonyms))
-    return f"### `{option.name}`\n\n{_wrapped(option.meaning)}\n\n{_bullets(facts)}\n"
+def _option(option: dict[str, str]) -> str:
+    facts = [f"values: {_code(option['values'])}"]
+    if option["default"]:
+        facts.append(f"default: {_code(option['default'])}")
+    if option["unit"]:
+        facts.append(f"unit: {option['unit']}")
+    if option["argument"]:
+        facts.append(f"argument: `{option['argument']}`")
+    synonyms = [other for other, name in names.SYNONYMS.items() if name == option["name"].lower()]
+    if synonyms:
+        facts.append("also: " + ", ".join(f"`{name}`" for name in synonyms))
+    return f"### `{option['name']}`\n\n{_wrapped(option['meaning'])}\n\n{_bullets(facts)}\n"
 
 
 def _code(values: str) -> str:

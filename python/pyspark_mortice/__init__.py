@@ -66,7 +66,7 @@ else:
 
             if not self.session_settings:
                 return MorticeDataSource(dict(options))
-            from mortice.spark.settings.hadoop_conf import settings_of_store
+            from mortice.spark.settings.session import settings_of_store
 
             settings = settings_of_store(self.session_settings, options.get("path"))
             return MorticeDataSource({**settings, **options})

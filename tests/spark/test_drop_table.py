@@ -8,7 +8,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.statements.table_folder import HadoopFiles, LocalFiles, TableFolder
+from mortice.spark.statements.drop_table import HadoopFiles, LocalFiles, TableFolder
 from support.spark_database import current_database
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")

@@ -4,7 +4,7 @@ import pytest
 
 import mortice.spark
 from mortice import _mortice
-from mortice.spark.settings.hadoop_conf import hadoop_settings
+from mortice.spark.settings.session import hadoop_settings
 from support.cases import assert_same_result, hudi_result
 from support.object_stores import azure as azure_module
 from support.object_stores.fixtures import azurite, container, hdfs, no_ambient_credentials, on_azure, on_hdfs

@@ -5,7 +5,7 @@ import os
 import pytest
 
 import mortice.spark
-from mortice.spark.settings.hadoop_conf import hadoop_settings, settings_of_store
+from mortice.spark.settings.session import hadoop_settings, settings_of_store
 from support.cases import assert_same_result, hudi_result
 from support.object_stores.fixtures import bucket, moto, no_ambient_credentials, on_s3
 

@@ -4,7 +4,7 @@ from pyspark.sql.types import StructType
 
 import mortice.spark
 from mortice.spark.execution import data_frame, private
-from mortice.spark.settings import session_options
+from mortice.spark.settings import session
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
@@ -12,7 +12,7 @@ NAME = "h11_event_time_deletes"
 
 def test_rows_and_options_do_not_depend_on_private_apis(spark, table_of, monkeypatch):
     monkeypatch.setattr(data_frame, "rows_of", lambda *_: None)
-    monkeypatch.setattr(session_options, "configured", lambda _: None)
+    monkeypatch.setattr(session, "configured", lambda _: None)
     spark.conf.set("hoodie.datasource.query.type", "read_optimized")
     try:
         assert mortice.spark.read(spark, table_of(NAME)).count() == hudi_result(NAME, "read_optimized").num_rows

@@ -35,7 +35,7 @@ def peak_of(run):
 
 @pytest.mark.spark4
 def test_partitions_are_serialised_when_they_are_pickled(tasks):
-    from mortice.spark.execution.split_partition import complete_partition, partitions_of
+    from mortice.spark.execution.partitions import complete_partition, partitions_of
 
     def sent(partitions):
         return sum(len(pickle.dumps(partition)) for partition in partitions)

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pytest
 
 import mortice.spark
-from mortice.spark.execution import worker_gc
+from mortice.spark.execution import worker
 from mortice.spark.execution.arrow_udf import ReadDescriptors, ReadNumbered
-from mortice.spark.execution.worker import WorkerOptions
-from mortice.spark.execution.worker_gc import COMPLETE_EVERY, freeze_until_collected
+from mortice.spark.execution.worker import COMPLETE_EVERY, WorkerOptions, freeze_until_collected
 from mortice.spark.settings.options import read_query
 from support.cases import hudi_result
 
@@ -28,13 +27,13 @@ class Cycle:
 @pytest.fixture
 def frozen(monkeypatch):
     """Returns the number of frozen objects, without those that Python froze. The process is restored afterwards."""
-    monkeypatch.setattr(worker_gc, "_tasks", 0)
+    monkeypatch.setattr(worker, "_tasks", 0)
     # A test of another file may have frozen objects until the next collection.
     gc.collect()
     before = gc.get_freeze_count()
     yield lambda: gc.get_freeze_count() - before
     gc.collect()
-    assert worker_gc._unfreeze not in gc.callbacks
+    assert worker._unfreeze not in gc.callbacks
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from mortice.errors import (
 )
 from mortice.spark.settings.write_options import DRIVER_BYTES
 from mortice.spark.writing import write_stages
-from mortice.spark.writing.driver_stages import DriverStages
+from mortice.spark.writing.write_stages import DriverStages
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])

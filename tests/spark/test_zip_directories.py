@@ -11,10 +11,9 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.execution import zip_directories
+from mortice.spark.execution import worker
 from mortice.spark.execution.arrow_udf import ReadDescriptors
-from mortice.spark.execution.worker import WorkerOptions
-from mortice.spark.execution.zip_directories import keep_unchanged
+from mortice.spark.execution.worker import WorkerOptions, keep_unchanged
 from mortice.spark.settings.options import read_query
 
 NAME = "h11_event_time_deletes"
@@ -39,7 +38,7 @@ def directory_reads(monkeypatch):
     monkeypatch.setattr(zipimport, "_read_directory", lambda archive: found.append(archive) or read(archive))
     monkeypatch.setattr(zipimport.zipimporter, "invalidate_caches", zipimport.zipimporter.invalidate_caches)
     # Files of a test have changed just now.
-    monkeypatch.setattr(zip_directories, "_TRUSTED_AGE_NS", 0)
+    monkeypatch.setattr(worker, "_TRUSTED_AGE_NS", 0)
     return found
 
 
@@ -80,7 +79,7 @@ def test_an_archive_that_has_changed_is_read_again(directory_reads, archive):
 @eager
 def test_an_archive_that_changed_just_now_is_read_each_time(directory_reads, archive, monkeypatch):
     """Its next change might not be visible in its modification time."""
-    monkeypatch.setattr(zip_directories, "_TRUSTED_AGE_NS", 2_000_000_000)
+    monkeypatch.setattr(worker, "_TRUSTED_AGE_NS", 2_000_000_000)
     importer = zipimport.zipimporter(str(archive))
     assert keep_unchanged()
     directory_reads.clear()

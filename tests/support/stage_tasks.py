@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mortice import _mortice
-from mortice.spark.writing.chunks import ORDER, REPORT, SCHEMA
+from mortice.spark.writing.write_stages import ORDER, REPORT, SCHEMA
 
 
 def without_first(chunks):

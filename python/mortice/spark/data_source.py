@@ -25,7 +25,7 @@ from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.queries import QueryPlan
 from mortice.reading.split import deserialize_splits
 from mortice.spark.execution.arrow_udf import task_batches
-from mortice.spark.execution.split_partition import partitions_of
+from mortice.spark.execution.partitions import partitions_of
 from mortice.spark.execution.tasks import TaskOptions, tasks_of
 from mortice.spark.reading.stream_reader import SplitStreamReader
 from mortice.spark.schema import arrow_schema, checked_projection, spark_arrow_schema, spark_schema, with_nullability

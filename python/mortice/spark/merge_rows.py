@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.task_errors import typed_errors
-from mortice.spark.statements.literals import literal
+from mortice.spark.statements.parameters import literal
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted

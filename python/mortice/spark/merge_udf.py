@@ -95,7 +95,7 @@ def merge_udf(
         semantics: As for `mortice.merge`.
         emit_deletes: As for `mortice.merge`.
         zip_cache: False disables caching of zip directories in Python workers (see
-            `mortice.spark.execution.zip_directories`).
+            `mortice.spark.execution.worker`).
 
     Returns:
         A function for `applyInArrow` and `mapInArrow`. Its attribute `schema` is the schema of the returned rows.

@@ -168,7 +168,7 @@ class DescriptorRows:
 def _described(spark: SparkSession, tasks: SerializedTasks, *, on_connect: bool) -> DataFrame:
     """Returns a DataFrame with one row and one partition for each task, whose size is unknown to Spark."""
     if on_connect:
-        from mortice.spark.execution.described_tasks import described_tasks
+        from mortice.spark.execution.partitions import described_tasks
 
         return described_tasks(spark, tasks)
     from pyspark.sql.types import ArrayType, BinaryType, StructType

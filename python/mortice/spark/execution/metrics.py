@@ -8,15 +8,33 @@ Python data sources. There, each split writes the same counts to the log of its 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from mortice.values.metrics import Counts, added, format_counts
 
 if TYPE_CHECKING:
-    from pyspark.accumulators import Accumulator
+    from pyspark.accumulators import Accumulator, AccumulatorParam
     from pyspark.sql import SparkSession
 
-__all__ = ["Metrics"]
+
+class Adding:
+    """Adds counts by name: pyspark's `AccumulatorParam`, which is imported only when there is a session."""
+
+    def zero(self, value: Counts) -> Counts:  # noqa: ARG002
+        return {}
+
+    def addInPlace(self, value1: Counts, value2: Counts) -> Counts:  # noqa: N802
+        return added(value1, value2)
+
+
+class Tell:
+    """The function that a task calls."""
+
+    def __init__(self, accumulator: Accumulator[Counts]) -> None:
+        self._accumulator = accumulator
+
+    def __call__(self, counts: Counts) -> None:
+        self._accumulator.add(counts)
 
 
 class Metrics:
@@ -41,7 +59,7 @@ class Metrics:
             sums = added(sums, accumulator.value)
         return sums
 
-    def reporter(self, spark: SparkSession) -> Any:
+    def reporter(self, spark: SparkSession) -> Tell | None:
         """Returns a function that a task calls with the counts of a split; None on Spark Connect."""
         if not hasattr(spark, "_jsparkSession"):
             warnings.warn(
@@ -50,9 +68,8 @@ class Metrics:
                 stacklevel=2,
             )
             return None
-        from mortice.spark.execution.accumulated import Adding, Tell
-
-        accumulator = spark.sparkContext.accumulator({}, Adding())
+        empty: Counts = {}
+        accumulator = spark.sparkContext.accumulator(empty, cast("AccumulatorParam[Counts]", Adding()))
         self._accumulators.append(accumulator)
         return Tell(accumulator)
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mortice.expressions.filters import Filters
 from mortice.spark.execution.data_frame import count_rows, data_frame
 from mortice.spark.execution.task_errors import typed_errors
-from mortice.spark.settings.hadoop_conf import hadoop_settings
 from mortice.spark.settings.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
 from mortice.spark.settings.options import Query, by_one_name, read_query
-from mortice.spark.settings.session_options import session_options
+from mortice.spark.settings.session import hadoop_settings, session_options
 from mortice.values.instants import InstantLike
 from mortice.values.options import checked_uri
 from mortice.values.other_names import hinted

@@ -1,8 +1,8 @@
 """Parses the options of the Spark source: the only place where they are read.
 
-The options are described in `mortice.spark.settings.option_list`, from which docs/options.md is generated. What is
-decided about each option of Hudi is in `mortice.spark.settings.option_names`. Streams have additional options, which
-batch queries reject: see `mortice.spark.settings.stream_options`.
+docs/options.md describes the options; it is generated from `tools/spark_options.tsv`. What is decided about each option
+of Hudi is in `mortice.spark.settings.option_names`. Streams have additional options, which batch queries reject: see
+`mortice.spark.settings.stream_options`.
 
 * An option of Hudi that could change the rows and is not supported raises `UnsupportedError`: an error is better than a
   wrong result. One that cannot change them is ignored.
@@ -13,7 +13,6 @@ batch queries reject: see `mortice.spark.settings.stream_options`.
 
 from __future__ import annotations
 
-import itertools
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -27,58 +26,40 @@ from mortice.reading.mergers import Merge, imported
 from mortice.reading.read_options import ReadOptions
 from mortice.spark.execution.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.spark.settings.option_list import GROUPS
-from mortice.spark.settings.option_names import (
-    AS_OF,
-    BATCH_ROWS,
-    BEGIN,
-    CHANGELOG,
-    COLUMNS,
-    EMIT_DELETES,
-    END,
-    FILTERS,
-    FULL_SCAN,
-    GC_FREEZE,
-    HOLES,
-    INCREMENTAL_FORMAT,
-    INCREMENTAL_VERSION,
-    MERGE_TYPE,
-    MERGER,
-    QUERY_TYPE,
-    SCHEMA_AT_END,
-    SCHEMA_ON_READ,
-    SKIP_CLUSTER,
-    SKIP_COMPACT,
-    SPARK_PREFIX,
-    SPLIT_BYTES,
-    STORAGE_PREFIX,
-    STREAMING,
-    SYNONYMS,
-    ZIP_CACHE,
-    Decision,
-    decision,
-    harmless,
-    is_of_storage,
-    near,
-    why_refused,
-)
-from mortice.spark.settings.option_values import parse_bool, parse_count
+from mortice.spark.settings import option_names as opt
 from mortice.table import Table
 from mortice.values.instants import InstantLike
-from mortice.values.options import checked_uri
+from mortice.values.options import checked_count, checked_uri
 from mortice.values.visible_text import visible_text
+
+
+def parse_count(name: str, value: Any) -> int:
+    """Returns the value as an integer of 1 or more. Raises `InvalidArgumentError`."""
+    try:
+        number = int(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        number = value
+    return checked_count(f"the option {name}", number)
+
+
+def parse_bool(name: str, value: Any) -> bool:
+    """Returns the value of `true` or `false`, in any case. Raises `InvalidArgumentError`."""
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidArgumentError(f"the option {name} must be true or false, got {value!r}")
+    return text == "true"
+
 
 MOST_BATCH_ROWS = 65536
 DEFAULT_BATCH_ROWS = 8192
 """Smaller than outside Spark: the JVM reads a batch row by row, which is faster while the batch is in its cache."""
-"""Spark's JVM allocates every batch in one piece, outside its heap."""
 
 _INCREMENTAL_FLAGS = {
-    CHANGELOG: "changelog",
-    SKIP_COMPACT: "skip_compact",
-    SKIP_CLUSTER: "skip_cluster",
-    FULL_SCAN: "fall_back_to_full_scan",
-    SCHEMA_AT_END: "schema_at_end",
+    opt.CHANGELOG: "changelog",
+    opt.SKIP_COMPACT: "skip_compact",
+    opt.SKIP_CLUSTER: "skip_cluster",
+    opt.FULL_SCAN: "fall_back_to_full_scan",
+    opt.SCHEMA_AT_END: "schema_at_end",
 }
 """Boolean options of incremental queries, and the arguments of `Table.incremental` that they set."""
 
@@ -111,7 +92,7 @@ class Incremental:
         own = 8 if table.version >= 8 else 6  # noqa: PLR2004
         if self.table_version not in (None, own):
             raise UnsupportedError(
-                f"{INCREMENTAL_VERSION}={self.table_version} does not fit a table of version {table.version}, "
+                f"{opt.INCREMENTAL_VERSION}={self.table_version} does not fit a table of version {table.version}, "
                 f"whose incremental queries are those of version {own}; leave out the option"
             )
         if self.changes:
@@ -150,7 +131,7 @@ class Query:
         """Returns the query on `table` with these columns, not yet planned."""
         if not self.schema_on_read and table.has_column_ids(self.as_of):
             raise UnsupportedError(
-                f"{SCHEMA_ON_READ}=false is not supported for a table with a schema history; leave out the option",
+                f"{opt.SCHEMA_ON_READ}=false is not supported for a table with a schema history; leave out the option",
                 path=self.uri,
             )
         if self.incremental:
@@ -173,9 +154,9 @@ def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for given, value in (options or {}).items():
         name = str(given).lower()
-        if name.startswith(f"{SPARK_PREFIX}hoodie."):
-            name = name.removeprefix(SPARK_PREFIX)
-        name = SYNONYMS.get(name, name)
+        if name.startswith(f"{opt.SPARK_PREFIX}hoodie."):
+            name = name.removeprefix(opt.SPARK_PREFIX)
+        name = opt.SYNONYMS.get(name, name)
         known = named.setdefault(name, value)
         # Expressions cannot be compared.
         if known is not value and known != value:
@@ -192,25 +173,25 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
     """
     rest = by_one_name(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
-    kind = _query_type(str(rest.pop(QUERY_TYPE, "snapshot")))
+    kind = _query_type(str(rest.pop(opt.QUERY_TYPE, "snapshot")))
     query = Query(
         uri=path,
-        columns=_columns(rest.pop(COLUMNS, None)),
-        filters=_filters(rest.pop(FILTERS, None)),
-        as_of=rest.pop(AS_OF, None),
+        columns=_columns(rest.pop(opt.COLUMNS, None)),
+        filters=_filters(rest.pop(opt.FILTERS, None)),
+        as_of=rest.pop(opt.AS_OF, None),
         read_optimized=kind == "read_optimized",
-        merge=_is_merged(str(rest.pop(MERGE_TYPE, "payload_combine"))),
-        emit_deletes=parse_bool(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
+        merge=_is_merged(str(rest.pop(opt.MERGE_TYPE, "payload_combine"))),
+        emit_deletes=parse_bool(opt.EMIT_DELETES, rest.pop(opt.EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
-        merger=_merger(rest.pop(MERGER, None)),
+        merger=_merger(rest.pop(opt.MERGER, None)),
         tasks=TaskOptions(
-            split_bytes=parse_count(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+            split_bytes=parse_count(opt.SPLIT_BYTES, rest.pop(opt.SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
             worker=WorkerOptions(
-                zip_cache=parse_bool(ZIP_CACHE, rest.pop(ZIP_CACHE, True)),
-                gc_freeze=parse_bool(GC_FREEZE, rest.pop(GC_FREEZE, True)),
+                zip_cache=parse_bool(opt.ZIP_CACHE, rest.pop(opt.ZIP_CACHE, True)),
+                gc_freeze=parse_bool(opt.GC_FREEZE, rest.pop(opt.GC_FREEZE, True)),
             ),
         ),
-        schema_on_read=parse_bool(SCHEMA_ON_READ, rest.pop(SCHEMA_ON_READ, True)),
+        schema_on_read=parse_bool(opt.SCHEMA_ON_READ, rest.pop(opt.SCHEMA_ON_READ, True)),
         read_options=_read_options(rest),
         storage_options=_storage_options(rest),
     )
@@ -268,33 +249,37 @@ def _json(name: str, value: Any) -> Any:
 def _query_type(query_type: str) -> str:
     kind = query_type.strip().lower()
     if kind not in ("snapshot", "read_optimized", "incremental"):
-        raise InvalidArgumentError(f"{QUERY_TYPE} must be snapshot, read_optimized or incremental, got {query_type!r}")
+        raise InvalidArgumentError(
+            f"{opt.QUERY_TYPE} must be snapshot, read_optimized or incremental, got {query_type!r}"
+        )
     return kind
 
 
 def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     """Removes the options of incremental queries from `rest`; returns None if the query is another one."""
-    begin, end = rest.pop(BEGIN, None), rest.pop(END, None)
-    form = str(rest.pop(INCREMENTAL_FORMAT, "latest_state")).strip().lower()
-    holes = rest.pop(HOLES, None)
-    version = rest.pop(INCREMENTAL_VERSION, None)
+    begin, end = rest.pop(opt.BEGIN, None), rest.pop(opt.END, None)
+    form = str(rest.pop(opt.INCREMENTAL_FORMAT, "latest_state")).strip().lower()
+    holes = rest.pop(opt.HOLES, None)
+    version = rest.pop(opt.INCREMENTAL_VERSION, None)
     arguments: dict[str, Any] = {
         argument: parse_bool(name, rest.pop(name)) for name, argument in _INCREMENTAL_FLAGS.items() if name in rest
     }
     if kind != "incremental":
         if begin is not None or end is not None or arguments.get("changelog"):
-            raise InvalidArgumentError(f"{BEGIN}, {END} and {CHANGELOG} require {QUERY_TYPE}=incremental, got {kind}")
+            raise InvalidArgumentError(
+                f"{opt.BEGIN}, {opt.END} and {opt.CHANGELOG} require {opt.QUERY_TYPE}=incremental, got {kind}"
+            )
         return None
     if form not in ("latest_state", "cdc"):
-        raise InvalidArgumentError(f"{INCREMENTAL_FORMAT} must be latest_state or cdc, got {form!r}")
+        raise InvalidArgumentError(f"{opt.INCREMENTAL_FORMAT} must be latest_state or cdc, got {form!r}")
     if begin is None:
-        raise InvalidArgumentError(f'an incremental query requires {BEGIN}: an instant, or "earliest"')
+        raise InvalidArgumentError(f'an incremental query requires {opt.BEGIN}: an instant, or "earliest"')
     if holes is not None:
         arguments["holes"] = str(holes).strip()
     return Incremental(
         begin,
         end,
-        None if version is None else parse_count(INCREMENTAL_VERSION, version),
+        None if version is None else parse_count(opt.INCREMENTAL_VERSION, version),
         arguments,
         changes=form == "cdc",
     )
@@ -303,8 +288,8 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
 def _check_kind(query: Query) -> None:
     if query.incremental and (query.as_of is not None or not query.merge):
         raise InvalidArgumentError(
-            f"{AS_OF} and {MERGE_TYPE}=skip_merge are not for incremental queries; "
-            f"use {END}, or {CHANGELOG}=true for records that are not merged"
+            f"{opt.AS_OF} and {opt.MERGE_TYPE}=skip_merge are not for incremental queries; "
+            f"use {opt.END}, or {opt.CHANGELOG}=true for records that are not merged"
         )
     if (
         query.incremental
@@ -312,12 +297,32 @@ def _check_kind(query: Query) -> None:
         and (query.emit_deletes or query.incremental.arguments.get("changelog"))
     ):
         raise InvalidArgumentError(
-            f"{INCREMENTAL_FORMAT}=cdc always includes deletes; leave out {EMIT_DELETES} and {CHANGELOG}"
+            f"{opt.INCREMENTAL_FORMAT}=cdc always includes deletes; leave out {opt.EMIT_DELETES} and {opt.CHANGELOG}"
         )
     if query.read_optimized and query.emit_deletes:
         raise InvalidArgumentError(
-            f"{EMIT_DELETES} is not for read-optimized queries, which read no log files; use a snapshot query"
+            f"{opt.EMIT_DELETES} is not for read-optimized queries, which read no log files; use a snapshot query"
         )
+
+
+_READ_OPTIONS = {
+    opt.BATCH_ROWS: "batch_rows",
+    opt.THREADS: "threads",
+    opt.SEMANTICS: "semantics",
+    opt.ON_CORRUPT: "on_corrupt",
+    opt.ON_DAMAGE: "on_damage",
+    opt.MEMORY_LIMIT: "memory_limit",
+    opt.SPILL_FOLDER: "spill_dir",
+    opt.SPILL_COMPRESSED: "spill_compressed",
+    opt.LOG_SCAN: "optimized_log_scan",
+    opt.DATA_SKIPPING: "prune",
+    opt.METADATA: "use_metadata",
+    opt.COLUMN_STATS: "use_column_stats",
+    opt.RECORD_INDEX: "use_record_index",
+    opt.RECORD_POSITIONS: "record_positions",
+    opt.MMAP: "mmap",
+}
+"""Options, and the fields of `ReadOptions` that they are."""
 
 
 def _read_options(rest: dict[str, Any]) -> ReadOptions:
@@ -325,13 +330,12 @@ def _read_options(rest: dict[str, Any]) -> ReadOptions:
     # One thread: Spark gives a task one core and forks its workers.
     given: dict[str, Any] = {"batch_rows": DEFAULT_BATCH_ROWS, "threads": 1}
     kinds = get_type_hints(ReadOptions)
-    for option in itertools.chain(*GROUPS.values()):
-        name, field_name = option.name.lower(), option.argument
-        if field_name in kinds and name in rest:
-            given[field_name] = _parsed(name, rest.pop(name), kinds[field_name])
+    for name, argument in _READ_OPTIONS.items():
+        if name in rest:
+            given[argument] = _parsed(name, rest.pop(name), kinds[argument])
     if given["batch_rows"] > MOST_BATCH_ROWS:
         raise InvalidArgumentError(
-            f"{BATCH_ROWS} must be at most {MOST_BATCH_ROWS}, since Spark allocates a batch in one piece; "
+            f"{opt.BATCH_ROWS} must be at most {MOST_BATCH_ROWS}, since Spark allocates a batch in one piece; "
             f"got {given['batch_rows']}"
         )
     return ReadOptions(**given)
@@ -344,7 +348,7 @@ def _parsed(name: str, value: Any, kind: object) -> Any:
 
 
 def _storage_options(rest: dict[str, Any]) -> dict[str, Any]:
-    return {name.removeprefix(STORAGE_PREFIX): rest.pop(name) for name in list(rest) if is_of_storage(name)}
+    return {name.removeprefix(opt.STORAGE_PREFIX): rest.pop(name) for name in list(rest) if opt.is_of_storage(name)}
 
 
 def _merger(value: Any) -> Merge | None:
@@ -357,20 +361,20 @@ def _is_merged(merge_type: str) -> bool:
     if kind in ("skip_merge", "realtime_skip_merge"):
         return False
     if kind not in ("payload_combine", "realtime_payload_combine"):
-        raise InvalidArgumentError(f"{MERGE_TYPE} must be payload_combine or skip_merge, got {merge_type!r}")
+        raise InvalidArgumentError(f"{opt.MERGE_TYPE} must be payload_combine or skip_merge, got {merge_type!r}")
     return True
 
 
 def _check_other(name: str, value: Any) -> None:
     """Rejects an option that is not read, or warns that it is ignored."""
-    if name in STREAMING:
+    if name in opt.STREAMING:
         raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")
-    what = decision(name)
-    if what is Decision.REFUSED and not harmless(name, value):
-        raise UnsupportedError(f"the option {name} could change the rows and is not supported: {why_refused(name)}")
-    if what is not Decision.UNKNOWN:
+    what = opt.decision(name)
+    if what is opt.Decision.REFUSED and not opt.harmless(name, value):
+        raise UnsupportedError(f"the option {name} could change the rows and is not supported: {opt.why_refused(name)}")
+    if what is not opt.Decision.UNKNOWN:
         return
-    meant = near(name)
+    meant = opt.near(name)
     if meant or name.startswith("mortice."):
         hint = f"did you mean {meant}?" if meant else "docs/options.md lists the options"
         raise InvalidArgumentError(f"no such option: {name}; {hint}")

@@ -14,30 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.spark.settings.option_names import (
-    AS_OF,
-    BEGIN,
-    CHANGELOG,
-    END,
-    HOLES,
-    INCREMENTAL_FORMAT,
-    INCREMENTAL_VERSION,
-    MERGE_TYPE,
-    QUERY_TYPE,
-    SCHEMA_AT_END,
-    START,
-    START_INCLUSIVE,
-    START_OFFSET,
-    STREAM_VERSION,
-    STREAMING,
-)
-from mortice.spark.settings.option_values import parse_bool, parse_count
-from mortice.spark.settings.options import Incremental, Query, by_one_name, read_query
+from mortice.spark.settings import option_names as opt
+from mortice.spark.settings.options import Incremental, Query, by_one_name, parse_bool, parse_count, read_query
 
 AFTER_ALL = "99991231235959999"
 """After every possible commit: the range after it is empty, but has the columns."""
 
-_OF_RANGES = (BEGIN, END, AS_OF)
+_OF_RANGES = (opt.BEGIN, opt.END, opt.AS_OF)
 
 
 @dataclass(frozen=True)
@@ -66,31 +49,31 @@ class StreamQuery:
 def is_of_stream(options: Mapping[str, Any]) -> bool:
     """Returns true if only a stream has such options: Spark requests the schema before it says what it is for."""
     names = by_one_name(options)
-    kind = str(names.get(QUERY_TYPE, "")).strip().lower()
-    return any(name in names for name in STREAMING) or (kind == "incremental" and BEGIN not in names)
+    kind = str(names.get(opt.QUERY_TYPE, "")).strip().lower()
+    return any(name in names for name in opt.STREAMING) or (kind == "incremental" and opt.BEGIN not in names)
 
 
 def read_stream(options: Mapping[str, Any]) -> StreamQuery:
     """Parses a streaming query. Raises `InvalidArgumentError`, `UnsupportedError`."""
     rest = by_one_name(options)
-    start, inclusive = _start(rest), parse_bool(START_INCLUSIVE, rest.pop(START_INCLUSIVE, False))
+    start, inclusive = _start(rest), parse_bool(opt.START_INCLUSIVE, rest.pop(opt.START_INCLUSIVE, False))
     if inclusive and start.lower() in ("earliest", "latest"):
         raise InvalidArgumentError(f"start_inclusive requires a start that is an instant, got {start!r}")
     limits = [_limit(rest, name) for name in ("maxInstantsPerTrigger", "maxBytesPerTrigger")]
     _check_ranges(rest)
-    kind = str(rest.get(QUERY_TYPE, "snapshot")).strip().lower()
+    kind = str(rest.get(opt.QUERY_TYPE, "snapshot")).strip().lower()
     if kind not in ("snapshot", "incremental"):
         raise InvalidArgumentError(
-            f"{QUERY_TYPE} of a stream must be incremental or left out, got {rest[QUERY_TYPE]!r}"
+            f"{opt.QUERY_TYPE} of a stream must be incremental or left out, got {rest[opt.QUERY_TYPE]!r}"
         )
     if kind == "snapshot":
         # Spark requests the schema without saying for which query, and these options change it.
-        for name in (INCREMENTAL_FORMAT, CHANGELOG):
+        for name in (opt.INCREMENTAL_FORMAT, opt.CHANGELOG):
             if str(rest.get(name, "latest_state")).strip().lower() not in ("latest_state", "false"):
-                raise InvalidArgumentError(f"{name}={rest[name]} of a stream requires {QUERY_TYPE}=incremental")
-    if STREAM_VERSION in rest:
-        rest[INCREMENTAL_VERSION] = rest.pop(STREAM_VERSION)
-    query = read_query(rest | {QUERY_TYPE: "incremental", BEGIN: "earliest", HOLES: "FAIL"})
+                raise InvalidArgumentError(f"{name}={rest[name]} of a stream requires {opt.QUERY_TYPE}=incremental")
+    if opt.STREAM_VERSION in rest:
+        rest[opt.INCREMENTAL_VERSION] = rest.pop(opt.STREAM_VERSION)
+    query = read_query(rest | {opt.QUERY_TYPE: "incremental", opt.BEGIN: "earliest", opt.HOLES: "FAIL"})
     if query.incremental is None:
         raise AssertionError("a stream is made of incremental queries")
     # A batch that is run again must return the same rows. A full scan of the current files would not.
@@ -99,9 +82,9 @@ def read_stream(options: Mapping[str, Any]) -> StreamQuery:
 
 
 def _start(rest: dict[str, Any]) -> str:
-    given = {name: str(rest.pop(name)).strip() for name in (START, START_OFFSET) if name in rest}
+    given = {name: str(rest.pop(name)).strip() for name in (opt.START, opt.START_OFFSET) if name in rest}
     if len(set(given.values())) > 1:
-        raise InvalidArgumentError(f"{START} and {START_OFFSET} differ: {given}; give one of them")
+        raise InvalidArgumentError(f"{opt.START} and {opt.START_OFFSET} differ: {given}; give one of them")
     start = next(iter(given.values()), "earliest")
     if not start:
         raise InvalidArgumentError("start must be earliest, latest or an instant, got an empty string")
@@ -118,13 +101,13 @@ def _check_ranges(rest: Mapping[str, Any]) -> None:
     for name in _OF_RANGES:
         if name in rest:
             raise InvalidArgumentError(
-                f"the option {name} is for batch queries; use {START} to say where a stream begins"
+                f"the option {name} is for batch queries; use {opt.START} to say where a stream begins"
             )
-    if str(rest.get(HOLES, "BLOCK")).strip().upper() != "BLOCK":
+    if str(rest.get(opt.HOLES, "BLOCK")).strip().upper() != "BLOCK":
         raise UnsupportedError(
-            f"{HOLES}={rest[HOLES]} is not supported for streams, which wait for pending commits; leave it out"
+            f"{opt.HOLES}={rest[opt.HOLES]} is not supported for streams, which wait for pending commits; leave it out"
         )
-    if str(rest.get(MERGE_TYPE, "payload_combine")).strip().lower().endswith("skip_merge"):
-        raise InvalidArgumentError(f"{MERGE_TYPE}=skip_merge is not for streams; use mortice.changelog=true")
-    if str(rest.get(SCHEMA_AT_END, "false")).strip().lower() != "false":
-        raise InvalidArgumentError(f"{SCHEMA_AT_END} is not for streams, whose columns are fixed; leave it out")
+    if str(rest.get(opt.MERGE_TYPE, "payload_combine")).strip().lower().endswith("skip_merge"):
+        raise InvalidArgumentError(f"{opt.MERGE_TYPE}=skip_merge is not for streams; use mortice.changelog=true")
+    if str(rest.get(opt.SCHEMA_AT_END, "false")).strip().lower() != "false":
+        raise InvalidArgumentError(f"{opt.SCHEMA_AT_END} is not for streams, whose columns are fixed; leave it out")

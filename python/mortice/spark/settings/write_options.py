@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.data_frame import is_connect
-from mortice.spark.settings.hadoop_conf import hadoop_settings
 from mortice.spark.settings.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
+from mortice.spark.settings.session import hadoop_settings
 from mortice.values.options import checked_storage_options, checked_uri
 from mortice.writing.writes import checked_options
 

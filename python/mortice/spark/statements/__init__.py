@@ -3,5 +3,5 @@
 A statement is divided into tokens (`tokens`), and its clauses are kept as they were written: Spark evaluates
 conditions and expressions itself. `targets` finds the table that a name, a path or a view stands for. `row_changes`
 writes updated, deleted and inserted rows in one commit; `changes`, `queries` and `procedures` have the statements;
-`run` chooses. `table_folder` deletes the files of a table that is dropped.
+`run` chooses.
 """

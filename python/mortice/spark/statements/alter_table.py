@@ -10,11 +10,9 @@ import pyarrow as pa
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.option_names import is_of_storage
-from mortice.spark.statements.clauses import ColumnClause, column_clause, type_text, types_of, valued_partition
-from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.entries import done, named, renew_entry
-from mortice.spark.statements.partitions import whole_partitions
-from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
+from mortice.spark.statements.cursor import ColumnClause, Cursor, column_clause, type_text, types_of, valued_partition
+from mortice.spark.statements.target_table import whole_partitions
+from mortice.spark.statements.targets import SqlTable, done, is_path, is_view, named, named_table, renew_entry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,18 +10,15 @@ from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.merge_frame import persisted
-from mortice.spark.statements.clauses import valued_partition
-from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.expressions import Expression, matching_bracket
+from mortice.spark.statements.cursor import Cursor, valued_partition
 from mortice.spark.statements.inserts import listed_names, planned_insert
-from mortice.spark.statements.partitions import whole_partitions
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.relations import with_clause
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.spark_errors import parsed_query, run_by_spark
-from mortice.spark.statements.target_table import TargetTable
+from mortice.spark.statements.target_table import TargetTable, whole_partitions
 from mortice.spark.statements.targets import SqlTable, named_table, qualifiers
-from mortice.spark.statements.tokens import quoted
+from mortice.spark.statements.tokens import Expression, matching_bracket, quoted
 from mortice.spark.writing.write import write
 
 if TYPE_CHECKING:

@@ -14,19 +14,26 @@ from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.statements.clauses import ColumnClause, column_clause, options_clause, types_of
-from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.entries import add_entry, done, has_entries, managed_here, named
-from mortice.spark.statements.expressions import Expression
-from mortice.spark.statements.insert_policies import INTO_OPERATION
-from mortice.spark.statements.partitions import own_schema
+from mortice.spark.statements.cursor import ColumnClause, Cursor, column_clause, options_clause, types_of
+from mortice.spark.statements.drop_table import TableFolder
+from mortice.spark.statements.inserts import INTO_OPERATION
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.table_description import properties
-from mortice.spark.statements.table_folder import TableFolder
-from mortice.spark.statements.targets import SqlTable, is_path, is_view, named_table
-from mortice.spark.writing.new_table import NewTable
-from mortice.spark.writing.write import write
+from mortice.spark.statements.target_table import own_schema
+from mortice.spark.statements.targets import (
+    SqlTable,
+    add_entry,
+    done,
+    has_entries,
+    is_path,
+    is_view,
+    managed_here,
+    named,
+    named_table,
+)
+from mortice.spark.statements.tokens import Expression
+from mortice.spark.writing.write import NewTable, write
 from mortice.table import Table
 from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.options import absolute_uri

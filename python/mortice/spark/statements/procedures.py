@@ -12,9 +12,9 @@ from mortice.errors import InvalidArgumentError
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.expressions import Expression
 from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.targets import named_table
+from mortice.spark.statements.tokens import Expression
 from mortice.spark.writing.cluster import cluster
 from mortice.spark.writing.compact import compact, log_compact
 from mortice.spark.writing.metadata_table import build_metadata

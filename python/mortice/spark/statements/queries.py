@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from mortice.errors import InvalidArgumentError, TableNotFoundError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
-from mortice.spark.statements.clauses import options_clause, partition_clause
-from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.expressions import matching_bracket
-from mortice.spark.statements.partitions import matching_partitions
+from mortice.spark.statements.cursor import Cursor, options_clause, partition_clause
 from mortice.spark.statements.relations import Relation, WithClause, relations_of
 from mortice.spark.statements.spark_errors import parsed_query, run_by_spark
+from mortice.spark.statements.target_table import matching_partitions
 from mortice.spark.statements.targets import (
     SqlTable,
     depend_on_views,
@@ -24,7 +22,7 @@ from mortice.spark.statements.targets import (
     named_table,
     views_named,
 )
-from mortice.spark.statements.tokens import quoted
+from mortice.spark.statements.tokens import matching_bracket, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.expressions import matching_bracket
-from mortice.spark.statements.tokens import Token
+from mortice.spark.statements.tokens import Token, matching_bracket
 
 __all__ = ["Relation", "WithClause", "relations_of", "with_clause"]
 

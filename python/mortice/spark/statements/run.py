@@ -11,12 +11,11 @@ from mortice.spark.statements.changes import change
 from mortice.spark.statements.create_table import create_table
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.drop_table import drop_table
-from mortice.spark.statements.maintenance import maintain
 from mortice.spark.statements.parameters import parameters_of
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view, show_partitions
 from mortice.spark.statements.spark_errors import run_by_spark
-from mortice.spark.statements.table_description import describe_table, show_table
+from mortice.spark.statements.table_description import describe_table, maintain, show_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.expressions import Expression
-from mortice.spark.statements.tokens import error_at
+from mortice.spark.statements.tokens import Expression, error_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

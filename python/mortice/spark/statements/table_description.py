@@ -1,4 +1,5 @@
-"""What a table is: DESCRIBE EXTENDED, SHOW CREATE TABLE, SHOW TBLPROPERTIES.
+"""What a table is: DESCRIBE EXTENDED, SHOW CREATE TABLE, SHOW TBLPROPERTIES. Statements that Spark's own tables need:
+MSCK, ANALYZE TABLE.
 
 Spark knows of a table of a Python data source only its columns. `SHOW TABLE EXTENDED` is the exception, which shows the
 whole entry of the session catalog.
@@ -9,11 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.entries import entry_lines, named
-from mortice.spark.statements.literals import quoted_string
-from mortice.spark.statements.partitions import own_schema
-from mortice.spark.statements.targets import SqlTable, is_path, named_table
+from mortice.spark.statements.cursor import Cursor, partition_clause
+from mortice.spark.statements.parameters import quoted_string
+from mortice.spark.statements.target_table import own_schema
+from mortice.spark.statements.targets import SqlTable, done, entry_lines, is_path, named, named_table
 from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from mortice.table import Table
 
-__all__ = ["describe_table", "properties", "show_table"]
 
 _TYPES = {"COPY_ON_WRITE": "cow", "MERGE_ON_READ": "mor"}
 _MODES = ("COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING")
@@ -133,3 +132,48 @@ def show_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
         found = {name: found.get(name, none)}
     cursor.expect_end()
     return spark.createDataFrame(sorted(found.items()), "key string, value string")
+
+
+_INDEXES = (
+    "CREATE INDEX, DROP INDEX and SHOW INDEXES are not supported; indexes are those of the metadata table: options of "
+    "writes (hoodie.metadata.index.…) and CALL create_metadata_table(table => '…', options => '…') choose them"
+)
+
+
+def maintain(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+    """Runs MSCK REPAIR TABLE, and refuses ANALYZE TABLE and statements of indexes; None for others and other tables."""
+    if cursor.take("MSCK") or cursor.words("REPAIR", "TABLE"):
+        return _repaired(spark, cursor)
+    place = cursor.error("ANALYZE TABLE is not supported: Spark has no statistics of a Python data source")
+    if cursor.take("ANALYZE", "TABLE"):
+        if named_table(spark, cursor.name()) is not None:
+            raise place
+        return None
+    refusal = cursor.error(_INDEXES)
+    if cursor.take("CREATE") or cursor.take("DROP"):
+        if not cursor.take("INDEX"):
+            return None
+        cursor.take("IF", "NOT", "EXISTS")
+        cursor.take("IF", "EXISTS")
+        cursor.name()
+        is_of_table = cursor.take("ON")
+    else:
+        cursor.expect("SHOW")
+        is_of_table = cursor.take("INDEXES", "FROM") or cursor.take("INDEXES", "IN")
+    cursor.take("TABLE")
+    if is_of_table and named_table(spark, cursor.name()) is not None:
+        raise refusal
+    return None
+
+
+def _repaired(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+    cursor.expect("REPAIR", "TABLE")
+    if named_table(spark, cursor.name()) is None:
+        return None
+    if any(cursor.take(word) for word in ("ADD", "DROP", "SYNC")):
+        cursor.expect("PARTITIONS")
+    elif cursor.words("PARTITION"):
+        partition_clause(cursor)
+    cursor.expect_end()
+    # Partitions are those of the commits: the catalog has none that could differ.
+    return done(spark)

@@ -24,10 +24,8 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError, TableNotFoundError, UnsupportedError
 from mortice.spark.schema import arrow_schema, check_variants, has_variant
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.writing.chunks import REPORT
-from mortice.spark.writing.new_table import NewTable
-from mortice.spark.writing.write import OPERATION
-from mortice.spark.writing.write_stages import RunStage
+from mortice.spark.writing.write import OPERATION, NewTable
+from mortice.spark.writing.write_stages import REPORT, RunStage
 from mortice.table import Table
 from mortice.values.options import checked_storage_options
 from mortice.writing.writes import warn_of

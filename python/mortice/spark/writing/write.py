@@ -7,10 +7,11 @@ with their keys, until the write has ended.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from mortice.catalogs.options import SyncOptions, asked_for, without_sync
 from mortice.catalogs.run import sync_after
 from mortice.errors import (
     InvalidArgumentError,
+    MorticeError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedError,
@@ -31,11 +33,8 @@ from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
 from mortice.spark.settings.write_options import WriteTarget, parallelism
-from mortice.spark.writing.driver_stages import DriverStages
-from mortice.spark.writing.new_table import NewTable
-from mortice.spark.writing.partitioned_frame import partitioned_frame
-from mortice.spark.writing.timestamps import cast_timestamps
-from mortice.spark.writing.write_stages import Frames, SparkTasks
+from mortice.spark.writing.given_rows import cast_timestamps, partitioned_frame
+from mortice.spark.writing.write_stages import DriverStages, Frames, SparkTasks
 from mortice.table import Table
 from mortice.values.observe import observed
 from mortice.values.other_names import hinted
@@ -47,7 +46,46 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["checked_operation", "native_write", "retried", "run_write", "sync_catalog", "write", "write_frame"]
+
+class NewTable:
+    """A table that a write may create. If the write then fails, the table is left without columns.
+
+    So the next write, with other columns, is not refused.
+
+    Args:
+        uri: The table's base path.
+        storage: Options of the storage.
+    """
+
+    def __init__(self, uri: str, storage: Mapping[str, str]) -> None:
+        self.uri, self.storage = uri, storage
+        self._is_created = False
+
+    def create(self, operation: str, columns: pa.Table, options: Mapping[str, str]) -> None:
+        """Creates the table.
+
+        Args:
+            operation: The operation of the write.
+            columns: The columns of the rows.
+            options: The options of the write.
+        """
+        self._is_created = _mortice.create_table_by_options(self.uri, self.storage, operation, columns, options)
+
+    def forget_columns(self) -> None:
+        """Removes the columns of the table if it was created here and has no commit."""
+        if self._is_created:
+            with contextlib.suppress(MorticeError):
+                _mortice.forget_schema(self.uri, self.storage)
+
+    @contextlib.contextmanager
+    def forgotten_on_error(self) -> Iterator[None]:
+        """Calls `forget_columns` if the block raises anything."""
+        try:
+            yield
+        except BaseException:
+            self.forget_columns()
+            raise
+
 
 OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")

@@ -1,8 +1,8 @@
-"""Rows that contain the splits of one task each, for `mapInArrow` on Spark Connect, which has no RDDs.
+"""The splits of one task as a partition of a Python data source (Spark 4): of queries and streams, and of rows.
 
-They are rows of a Python data source. Every row is a partition, its splits are sent only with it, and its size is
-unknown to Spark. With `spark.range` or a local relation, Spark would assume that the table is as small as these, and
-broadcast it in a join.
+The latter, with the splits of a task each, are for `mapInArrow` on Spark Connect, which has no RDDs. Every row is a
+partition, its splits are sent only with it, and its size is unknown to Spark. With `spark.range` or a local relation,
+Spark would assume that the table is as small as these, and broadcast it in a join.
 """
 
 from __future__ import annotations
@@ -11,19 +11,63 @@ import base64
 import json
 import weakref
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import ArrayType, BinaryType, StructType
 
+from mortice.reading.split import Split, serialize_splits
 from mortice.spark.execution.arrow_udf import DESCRIPTORS
+from mortice.spark.execution.tasks import serialize_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["described_tasks"]
+
+class SplitPartition(InputPartition):
+    """The splits of one task: their queries, if they are not sent otherwise, and the splits without them."""
+
+    def __init__(self, queries: Sequence[bytes], rests: Sequence[bytes]) -> None:
+        super().__init__((tuple(queries), tuple(rests)))
+
+
+class _PlannedPartition(InputPartition):
+    """A partition in the process that plans. It is serialised when Spark pickles it, one after the other.
+
+    Args:
+        serialize: Returns the queries and the splits.
+    """
+
+    def __init__(self, serialize: Callable[[], tuple[Sequence[bytes], Sequence[bytes]]]) -> None:
+        self._serialize = serialize
+
+    @property
+    def value(self) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+        """The value of the `SplitPartition` of the task."""
+        queries, rests = self._serialize()
+        return tuple(queries), tuple(rests)
+
+    def __reduce__(self) -> tuple[Callable[..., SplitPartition], tuple[Any, ...]]:
+        return SplitPartition, self.value
+
+
+def partitions_of(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[InputPartition]]:
+    """Returns the queries of all tasks, each once, and partitions that do not contain them."""
+    queries, rests = serialize_tasks(tasks)
+
+    def of_task(number: int) -> tuple[Sequence[bytes], Sequence[bytes]]:
+        return (), rests[number]
+
+    return queries, [_PlannedPartition(partial(of_task, number)) for number in range(len(rests))]
+
+
+def complete_partition(task: Sequence[Split]) -> InputPartition:
+    """Returns a partition that contains the queries of its splits, each once."""
+    return _PlannedPartition(partial(serialize_splits, task))
+
 
 _TASKS = "tasks"
 _SPLITS = pa.list_(pa.field("element", pa.binary()))
