@@ -1,17 +1,19 @@
-"""What a catalog has of a Hudi table: the tables that Hudi's sync tool registers for it."""
+"""What a catalog has of a Hudi table, as Hudi's sync tool registers it, and what a sync needs of a catalog.
+
+`hive_metastore` and `glue` implement the latter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import pyarrow as pa
 
 from mortice.catalogs.hive_types import hive_type, spark_schema
 from mortice.catalogs.options import SyncOptions
 from mortice.values.meta_columns import META_COLUMNS
-
-__all__ = ["CatalogTable", "HudiTable", "catalog_tables"]
 
 SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
@@ -125,3 +127,54 @@ def _properties(
     if table.spark is not None:
         properties["spark.sql.create.version"] = table.spark
     return properties
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition: the values of its columns and its location."""
+
+    values: tuple[str, ...]
+    location: str
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """What a sync compares of a table that the catalog has."""
+
+    columns: tuple[tuple[str, str], ...]
+    partition_columns: tuple[tuple[str, str], ...]
+    location: str
+    properties: dict[str, str]
+
+
+class Catalog(Protocol):
+    """A catalog, opened."""
+
+    def ensure_database(self, name: str, *, create: bool) -> None:
+        """Creates a database that is missing, or raises `InvalidArgumentError`."""
+
+    def table(self, database: str, name: str) -> StoredTable | None:
+        """Returns a table; None if there is none."""
+
+    def create_table(self, database: str, table: CatalogTable) -> None:
+        """Creates a table."""
+
+    def alter_table(self, database: str, table: CatalogTable) -> None:
+        """Replaces columns, formats and properties of a table, and the columns of its partitions. Properties that
+        others have added stay.
+        """
+
+    def drop_table(self, database: str, name: str) -> None:
+        """Drops a table; its files stay."""
+
+    def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
+        """Returns all partitions."""
+
+    def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+        """Adds partitions."""
+
+    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+        """Drops partitions; their files stay."""
+
+    def close(self) -> None:
+        """Ends the connection."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortice.catalogs.catalog import Partition, StoredTable
-from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable
+from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable, Partition, StoredTable
 from mortice.errors import InvalidArgumentError
 
 __all__ = ["Glue"]

@@ -6,8 +6,7 @@ import getpass
 from typing import Any
 from urllib.parse import urlsplit
 
-from mortice.catalogs.catalog import Partition, StoredTable
-from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable
+from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable, Partition, StoredTable
 from mortice.errors import InvalidArgumentError
 
 __all__ = ["HiveMetastore"]

@@ -1,4 +1,7 @@
-"""Brings the entries of a catalog up to date with a table."""
+"""Brings the entries of a catalog up to date with a table.
+
+Values of a partition path are as Hudi's extractors make them (`org.apache.hudi.sync.common.model`).
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,66 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.catalogs.catalog import Catalog, Partition
-from mortice.catalogs.definition import CatalogTable, HudiTable, catalog_tables
+from mortice.catalogs.definition import Catalog, CatalogTable, HudiTable, Partition, catalog_tables
 from mortice.catalogs.glue import Glue
 from mortice.catalogs.hive_metastore import HiveMetastore
-from mortice.catalogs.nullability import with_nullability
-from mortice.catalogs.options import SyncOptions
-from mortice.catalogs.partitions import default_extractor, partition_values
+from mortice.catalogs.hive_types import with_nullability
+from mortice.catalogs.options import Extractor, SyncOptions
 from mortice.errors import InvalidArgumentError, MorticeError, TableServiceError
 from mortice.values.caller import caller_level
 from mortice.values.file_slice import FileSlice
 from mortice.values.timeline import Instant, Timeline
 from mortice.values.visible_text import visible_text
 
-__all__ = ["OpenTable", "Synced", "sync_after", "sync_with"]
+_DAY, _HOUR = 3, 4
+
+
+def default_extractor(fields: int, hive_style: bool) -> Extractor:
+    """Returns the extractor that Hudi infers for a number of partition fields."""
+    if fields == 0:
+        return "NonPartitionedExtractor"
+    if fields > 1:
+        return "MultiPartKeysValueExtractor"
+    return "HiveStylePartitionValueExtractor" if hive_style else "SinglePartPartitionValueExtractor"
+
+
+def partition_values(path: str, extractor: Extractor, fields: int, decodes: bool) -> tuple[str, ...]:
+    """Returns the values of the partition columns of a partition.
+
+    Args:
+        path: The partition path, relative to the base path.
+        extractor: The simple name of Hudi's class.
+        fields: The number of partition columns.
+        decodes: Whether percent codes are decoded.
+
+    Raises `InvalidArgumentError` if the path has another form than the extractor expects.
+    """
+    shown = unquote(path) if decodes else path
+    parts = shown.split("/")
+    if extractor == "NonPartitionedExtractor":
+        return ()
+    if extractor == "SinglePartPartitionValueExtractor":
+        return (shown,)
+    if extractor in ("SlashEncodedDayPartitionValueExtractor", "SlashEncodedHourPartitionValueExtractor"):
+        wanted = _DAY if extractor == "SlashEncodedDayPartitionValueExtractor" else _HOUR
+        if len(parts) != wanted:
+            raise InvalidArgumentError(f"{extractor} expects {wanted} parts, the partition is {path!r}")
+        return ("-".join(part.partition("=")[2] or part for part in parts),)
+    values = tuple(part.partition("=")[2] if "=" in part else part for part in parts)
+    if extractor == "HiveStylePartitionValueExtractor" and (len(parts) != 1 or "=" not in shown):
+        raise InvalidArgumentError(f"{extractor} expects COLUMN=VALUE, the partition is {path!r}")
+    if len(values) != fields:
+        raise InvalidArgumentError(
+            f"the partition {path!r} has {len(values)} parts, and there are {fields} partition columns; "
+            "hoodie.datasource.hive_sync.partition_extractor_class names another way to read it"
+        )
+    return values
+
 
 _HIVE_STYLE = "hoodie.datasource.write.hive_style_partitioning"
 _ENCODED = "hoodie.datasource.write.partitionpath.urlencode"
