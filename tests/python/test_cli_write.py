@@ -1,5 +1,4 @@
 """`mortice create` and `mortice write`, run in a process."""
-
 import contextlib
 import decimal
 import json
@@ -14,7 +13,7 @@ import pytest
 from pyarrow import csv, feather
 
 import mortice
-from mortice.cli import json_lines
+from mortice.cli import data_files
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
 COLUMNS = "id string not null, city string, fare double, ts long, paid decimal(10,2), at timestamp"
@@ -201,13 +200,13 @@ def test_what_a_column_does_not_hold_is_an_error_that_names_the_file(tmp_path, t
 
 
 def test_columns_of_json_may_come_late(tmp_path, monkeypatch):
-    monkeypatch.setattr(json_lines, "_PIECE", 64)
+    monkeypatch.setattr(data_files, "_PIECE", 64)
     documents = [{"id": str(n), "pad": "x" * n} for n in range(100)]
     given = write_json(tmp_path / "a.json", *documents, {"id": "b", "late": 1}, {"id": "c", "late": 1.5})
-    rows = json_lines.JsonLines([str(given)], None)
+    rows = data_files.JsonLines([str(given)], None)
     assert rows.schema.field("late").type == pa.float64()
     assert rows.to_reader().read_all()["late"].to_pylist() == [None] * 100 + [1.0, 1.5]
-    known = json_lines.JsonLines([str(given)], pa.schema([("late", pa.decimal128(5, 1))]))
+    known = data_files.JsonLines([str(given)], pa.schema([("late", pa.decimal128(5, 1))]))
     assert known.to_reader().read_all().to_pylist()[-1] == {"id": "c", "pad": None, "late": decimal.Decimal("1.5")}
 
 

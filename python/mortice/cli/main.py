@@ -16,25 +16,16 @@ from typing import Any, TextIO
 import click
 
 import mortice
-from mortice.cli.commands.cluster import cluster
-from mortice.cli.commands.compact import compact, log_compact
-from mortice.cli.commands.completion import completion
-from mortice.cli.commands.health import health, maintain
-from mortice.cli.commands.history import diff, history
-from mortice.cli.commands.housekeeping import archive, clean
-from mortice.cli.commands.log import log
-from mortice.cli.commands.man import man
-from mortice.cli.commands.metadata import metadata
-from mortice.cli.commands.read import changes, count, follow, read
-from mortice.cli.commands.recovery import restore, rollback, savepoint
-from mortice.cli.commands.report import report
-from mortice.cli.commands.sync import sync
-from mortice.cli.commands.table import explain, info, schema, slices, timeline
-from mortice.cli.commands.verify_table import repair, verify
-from mortice.cli.commands.write import create, delete, erase, update, write
+from mortice.cli.log import log
 from mortice.cli.other_names import COMMANDS, OPTIONS
 from mortice.cli.output import visible_output
 from mortice.cli.parameters import exit_status, print_error
+from mortice.cli.read import changes, count, follow, read
+from mortice.cli.recovery import repair, restore, rollback, savepoint, verify
+from mortice.cli.services import archive, clean, cluster, compact, health, log_compact, maintain, metadata
+from mortice.cli.shell import completion, man
+from mortice.cli.table import diff, explain, history, info, report, schema, slices, sync, timeline
+from mortice.cli.write import create, delete, erase, update, write
 from mortice.errors import MorticeError
 from mortice.queries import TimeTravelWarning
 from mortice.values.damage import DamagedFileWarning

@@ -8,7 +8,7 @@ import pytest
 
 from mortice import _mortice
 from mortice.cli.main import main
-from mortice.cli.progress import service_progress
+from mortice.cli.output import service_progress
 from support.tables.written import FIRST, NO_METADATA, NO_SMALL_FILES, new_table, rows
 
 

@@ -14,14 +14,12 @@ import pyarrow as pa
 
 from mortice._mortice import Commit
 from mortice.cli.data_files import FORMATS, DataFiles, file_types, parse_columns
+from mortice.cli.output import ProgressBar
 from mortice.cli.parameters import NAME_AND_VALUE, Target, columns_of, on_table, options_of
-from mortice.cli.progress import ProgressBar
-from mortice.cli.rows import terms
+from mortice.cli.read import terms
 from mortice.create_table import create_table
 from mortice.table import Table
 from mortice.writing.writes import SchemaChanges, with_schema
-
-__all__ = ["OPERATIONS", "create", "delete", "erase", "update", "write"]
 
 OPERATIONS: Mapping[str, Callable[..., Commit]] = {
     "upsert": Table.upsert,

@@ -1,1 +1,0 @@
-"""The commands of `mortice`, by what they are for."""
