@@ -13,7 +13,7 @@ import pytest
 
 import mortice
 from mortice.cli.main import SECTIONS, group, main
-from mortice.cli.other_names import COMMANDS, OPTIONS
+from mortice.values.other_names import names_of
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
@@ -77,9 +77,9 @@ def test_a_name_of_another_tool_is_answered_with_that_of_mortice(command, advice
 
 def test_what_is_suggested_exists():
     names = {one for command in group.commands.values() for parameter in command.params for one in parameter.opts}
-    assert {one.split()[0] for meant in OPTIONS.values() for one in meant} <= names
-    assert not set(COMMANDS) & set(group.commands)
-    firsts = {meant.split(",")[0].split()[0] for meant in COMMANDS.values()}
+    assert {one.split()[0] for meant in names_of("option").values() for one in meant.split(", ")} <= names
+    assert not set(names_of("command")) & set(group.commands)
+    firsts = {meant.split(",")[0].split()[0] for meant in names_of("command").values()}
     assert {one for one in firsts if one.islower() and one != "the"} <= set(group.commands)
 
 

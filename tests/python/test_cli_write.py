@@ -1,4 +1,5 @@
 """`mortice create` and `mortice write`, run in a process."""
+
 import contextlib
 import decimal
 import json

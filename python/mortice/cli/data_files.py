@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv, json
@@ -151,9 +151,10 @@ class DataFiles:
         self._format = kind or _format_of(paths)
         self._copy = _copy_of_stdin() if "-" in paths else None
         self._paths = [self._copy.name if self._copy and path == "-" else path for path in paths]
+        self._rows: JsonLines | ds.Dataset
         try:
             if self._format == "json":
-                self._rows: Any = JsonLines(self._paths, table)
+                self._rows = JsonLines(self._paths, table)
                 return
             # What pyarrow.dataset reads has the columns of the first file.
             self._rows = ds.dataset(self._paths, format=self._reader(None))
@@ -183,7 +184,9 @@ class DataFiles:
     @property
     def row_count(self) -> int | None:
         """The number of rows; None if the files would have to be read for it."""
-        return None if self._format in WITHOUT_TYPES else self._rows.count_rows()
+        if isinstance(self._rows, JsonLines) or self._format in WITHOUT_TYPES:
+            return None
+        return int(self._rows.count_rows())
 
     def reader(self) -> pa.RecordBatchReader:
         """Returns the rows as a stream."""

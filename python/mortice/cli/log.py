@@ -8,7 +8,6 @@ unknown header keys.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -43,7 +42,7 @@ def verify(logs: Iterable[tuple[str, LogFile]], form: str) -> int:
     return int(faulty)
 
 
-def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, Any]]:
+def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, object]]:
     end = 0
     try:
         for block in log.blocks():
@@ -60,7 +59,7 @@ def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, Any]]:
         yield {"block": None, "type": None, "offset": end, "reason": stray}
 
 
-def fault_of(log: LogFile, block: Block) -> dict[str, Any] | None:
+def fault_of(log: LogFile, block: Block) -> dict[str, object] | None:
     """Returns what is wrong with a block, whose content is decoded; None if nothing is."""
     offset: int | None = block.offset
     reason = block.damage or block.refusal
@@ -110,14 +109,14 @@ def log(
     records: int,
     reverse: bool,
     verifies: bool,
-    storage_options: tuple[tuple[str, str], ...],
+    storage_options: dict[str, str],
     mmap: bool,
     form: str,
 ) -> int:
     """List the blocks of log files, each given by its path or URI."""
     if verifies:
-        return verify(_opened(files, dict(storage_options), mmap=mmap), form)
-    opened = _opened(files, dict(storage_options), mmap=mmap)
+        return verify(_opened(files, storage_options, mmap=mmap), form)
+    opened = _opened(files, storage_options, mmap=mmap)
     if form == "csv":
         print_csv(["file", *_HEADING], _csv_rows(opened, reverse=reverse))
         return 0
@@ -137,7 +136,7 @@ def _opened(files: tuple[str, ...], storage_options: Mapping[str, str], *, mmap:
     return ((path, LogFile(path, storage_options, mmap=mmap)) for path in logs)
 
 
-def _csv_rows(opened: Iterator[tuple[str, LogFile]], *, reverse: bool) -> Iterator[list[Any]]:
+def _csv_rows(opened: Iterator[tuple[str, LogFile]], *, reverse: bool) -> Iterator[list[object]]:
     return ([path, *_row(block)] for path, file in opened for block in file.blocks(reverse=reverse))
 
 
@@ -155,7 +154,7 @@ def _show_file(log: LogFile, *, form: str, reverse: bool, records: int) -> None:
             _show_records(log, found, records)
 
 
-def _row(block: Block) -> list[Any]:
+def _row(block: Block) -> list[object]:
     target = block.header.get("TARGET_INSTANT_TIME")
     note = f"target {target}" if target else ""
     if block.damage:
@@ -165,7 +164,7 @@ def _row(block: Block) -> list[Any]:
     return [block.offset, block.end - block.offset, block.type, block.instant_time or "", _records(block), note]
 
 
-def _records(block: Block) -> Any:
+def _records(block: Block) -> object:
     """Returns the number of records; `?` if the content is too damaged to count them."""
     try:
         return "" if block.record_count is None else block.record_count
@@ -173,9 +172,9 @@ def _records(block: Block) -> Any:
         return "?"
 
 
-def _document(log: LogFile, block: Block, records: int) -> dict[str, Any]:
+def _document(log: LogFile, block: Block, records: int) -> dict[str, object]:
     count = _records(block)
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "file": log.path,
         "index": block.index,
         "type": block.type,
@@ -198,7 +197,7 @@ def _document(log: LogFile, block: Block, records: int) -> dict[str, Any]:
     return document
 
 
-def _first(log: LogFile, block: Block, most: int) -> list[dict[str, Any]] | None:
+def _first(log: LogFile, block: Block, most: int) -> list[dict[str, object]] | None:
     """Returns the first records; None if they cannot be decoded."""
     try:
         held = content(log, block)
@@ -221,5 +220,5 @@ def _show_records(log: LogFile, found: list[Block], most: int) -> None:
             print_table(held.schema.names, _rows(held.slice(0, most)))
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -11,13 +11,12 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 
 import mortice
 from mortice.cli.log import log
-from mortice.cli.other_names import COMMANDS, OPTIONS
 from mortice.cli.output import visible_output
 from mortice.cli.parameters import exit_status, print_error
 from mortice.cli.read import changes, count, follow, read
@@ -29,8 +28,7 @@ from mortice.cli.write import create, delete, erase, update, write
 from mortice.errors import MorticeError
 from mortice.queries import TimeTravelWarning
 from mortice.values.damage import DamagedFileWarning
-
-__all__ = ["group", "main"]
+from mortice.values.other_names import names_of
 
 OUTPUT_FAILED = 74
 """As sysexits.h: an error of input or output."""
@@ -71,7 +69,7 @@ class _OutputClosed(Exception):  # noqa: N818 — no error for people
 class _Group(click.Group):
     """The command, whose help lists its commands by what they are for."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Runs the command that was named."""
         try:
             return super().invoke(ctx)
@@ -82,7 +80,7 @@ class _Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Returns the command that was named; of a name of another tool the error says what it is here."""
-        meant = COMMANDS.get(args[0])
+        meant = names_of("command").get(args[0])
         if meant is not None and args[0] not in self.commands:
             raise click.UsageError(f"No such command {args[0]!r}; use {meant}", ctx)
         return super().resolve_command(ctx, args)
@@ -156,7 +154,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _option_error(error: click.NoSuchOption) -> click.ClickException:
     """Returns the error for an option that does not exist: of a name of another tool it says what it is here."""
     known = {name for one in error.ctx.command.params for name in one.opts} if error.ctx is not None else set()
-    meant = next((one for one in OPTIONS.get(error.option_name, ()) if one.split(maxsplit=1)[0] in known), None)
+    meant = next(
+        (one for one in names_of("option").get(error.option_name, "").split(", ") if one.partition(" ")[0] in known),
+        None,
+    )
     if meant is None:
         return error
     return click.UsageError(f"No such option {error.option_name!r}; use {meant}", error.ctx)

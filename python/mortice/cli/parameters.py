@@ -6,10 +6,11 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
+from mortice.cli.output import service_progress
 from mortice.cli.show import print_csv, print_json, print_table
 from mortice.errors import (
     InternalError,
@@ -26,30 +27,12 @@ from mortice.errors import (
 from mortice.reading.read_options import ReadOptions
 from mortice.table import Table
 
-__all__ = [
-    "LOCK",
-    "NAME_AND_VALUE",
-    "WIDEST_PATH",
-    "Target",
-    "as_of",
-    "columns_of",
-    "exit_status",
-    "form_options",
-    "on_table",
-    "on_tables",
-    "options_of",
-    "print_error",
-    "service_options",
-    "steps",
-    "storage_options",
-]
-
 LOCK = "those of the lock of a table with several writers"
 """Options of services that have none of their own."""
 WIDEST_PATH = 200
 """Characters of a cell in lists of files, whose names are to be seen as a whole."""
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _NameAndValue(click.ParamType[tuple[str, str]]):
@@ -57,7 +40,7 @@ class _NameAndValue(click.ParamType[tuple[str, str]]):
 
     name = "NAME=VALUE"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         """Parses the option."""
         name, equals, text = str(value).partition("=")
         if not equals or not name:
@@ -66,7 +49,29 @@ class _NameAndValue(click.ParamType[tuple[str, str]]):
         return name, text
 
 
-NAME_AND_VALUE = _NameAndValue()
+def mapping_option(
+    *names: str,
+    help: str,  # noqa: A002 — as click calls it
+    metavar: str | None = None,
+    required: bool = False,
+) -> Callable[[_Command], _Command]:
+    """Adds an option NAME=VALUE that may be repeated; its argument is a mapping.
+
+    Args:
+        names: The option, and the argument.
+        help: What it is for.
+        metavar: What help calls its value.
+        required: Whether there has to be one.
+    """
+    return click.option(
+        *names,
+        multiple=True,
+        type=_NameAndValue(),
+        metavar=metavar,
+        required=required,
+        callback=lambda _context, _parameter, pairs: dict(pairs),
+        help=help,
+    )
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,10 @@ class Target:
         """Opens the table."""
         return Table(self.path, storage_options=self.storage_options, read_options=ReadOptions(mmap=self.mmap))
 
+    def if_csv(self, rows: Sequence[Sequence[object]]) -> Sequence[Sequence[object]]:
+        """Returns the rows for CSV; none for text, whose lines below say it all."""
+        return rows if self.form == "csv" else []
+
     def print_title(self) -> None:
         """Prints which table it is, if there are several."""
         if self.number is not None and self.form == "text":
@@ -93,9 +102,9 @@ class Target:
 
     def show(
         self,
-        document: Any,
+        document: object,
         names: Sequence[str] = (),
-        rows: Iterable[Sequence[Any]] = (),
+        rows: Iterable[Sequence[object]] = (),
         lines: Iterable[str] = (),
         widest: int | None = None,
     ) -> None:
@@ -128,8 +137,8 @@ def on_table(run: _Command) -> _Command:
     @storage_options
     @click.argument("path", metavar="TABLE")
     @functools.wraps(run)
-    def command(path: str, *, storage_options: Any, mmap: bool, form: str, **arguments: Any) -> Any:
-        return run(Target(path, dict(storage_options), mmap, form), **arguments)
+    def command(path: str, *, storage_options: dict[str, str], mmap: bool, form: str, **arguments: object) -> object:
+        return run(Target(path, storage_options, mmap, form), **arguments)
 
     return command  # type: ignore[return-value]
 
@@ -144,12 +153,14 @@ def on_tables(run: _Command) -> _Command:
     @storage_options
     @click.argument("paths", metavar="TABLE...", nargs=-1, required=True)
     @functools.wraps(run)
-    def command(paths: tuple[str, ...], *, storage_options: Any, mmap: bool, form: str, **arguments: Any) -> int:
+    def command(
+        paths: tuple[str, ...], *, storage_options: dict[str, str], mmap: bool, form: str, **arguments: object
+    ) -> object:
         found = list(_paths(paths))
         several = len(found) > 1
         statuses = []
         for number, path in enumerate(found):
-            target = Target(path, dict(storage_options), mmap, form, number if several else None)
+            target = Target(path, storage_options, mmap, form, number if several else None)
             try:
                 statuses.append(run(target, **arguments) or 0)
             except MorticeError as error:
@@ -202,11 +213,9 @@ def storage_options(run: _Command) -> _Command:
         default=False,
         help="Map large files on local disks into memory. Nobody may make them shorter while they are read.",
     )(run)
-    return click.option(
+    return mapping_option(
         "--storage-option",
         "storage_options",
-        multiple=True,
-        type=NAME_AND_VALUE,
         help="A storage option, such as endpoint=http://localhost:9000; may be repeated. Pass secrets in the "
         "environment instead: AWS_SECRET_ACCESS_KEY.",
     )(run)
@@ -218,7 +227,7 @@ def form_options(run: _Command) -> _Command:
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document; of rows, one for each.")
     @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values with a heading.")
     @functools.wraps(run)
-    def command(*arguments: Any, as_json: bool, as_csv: bool, **named: Any) -> Any:
+    def command(*arguments: object, as_json: bool, as_csv: bool, **named: object) -> object:
         if as_json and as_csv:
             raise click.UsageError("--json and --csv exclude each other")
         return run(*arguments, form="json" if as_json else "csv" if as_csv else "text", **named)
@@ -237,13 +246,7 @@ def as_of(run: _Command) -> _Command:
 
 def options_of(example: str) -> Callable[[_Command], _Command]:
     """Adds options by Hudi's names; `example` is one of them."""
-    return click.option(
-        "--option",
-        "options",
-        multiple=True,
-        type=NAME_AND_VALUE,
-        help=f"An option by Hudi's name, such as {example}; may be repeated.",
-    )
+    return mapping_option("--option", "options", help=f"An option by Hudi's name, such as {example}; may be repeated.")
 
 
 def service_options(example: str, *, has_progress: bool = True) -> Callable[[_Command], _Command]:
@@ -272,12 +275,41 @@ def steps(kind: str) -> Callable[[_Command], _Command]:
         @click.option("--schedule-only", is_flag=True, help=f"Plan a {kind}; do not execute any.")
         @click.option("--run-only", is_flag=True, help="Execute what is pending; plan nothing.")
         @functools.wraps(command)
-        def with_steps(*arguments: Any, schedule_only: bool, run_only: bool, **named: Any) -> Any:
+        def with_steps(*arguments: object, schedule_only: bool, run_only: bool, **named: object) -> object:
             if schedule_only and run_only:
                 raise click.UsageError("--schedule-only and --run-only exclude each other")
             return command(*arguments, schedule=not run_only, run=not schedule_only, **named)
 
         return with_steps  # type: ignore[return-value]
+
+    return decorate
+
+
+def service(
+    method: str, example: str, *, unit: str = "", kind: str | None = None, several: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., object]]:
+    """Makes a command of a method of `Table` out of a function that prints what it has done, or would do.
+
+    The function is called with the target, the result, and whether it is that of a dry run: of `plan_METHOD`.
+
+    Args:
+        method: The method.
+        example: One of its options.
+        unit: What its bar of progress counts: "bytes", "files"; empty without one.
+        kind: What it plans and executes, if there are options for each of them: "compaction".
+        several: Whether it can be run for several tables.
+    """
+
+    def decorate(show: Callable[..., None]) -> Callable[..., object]:
+        @functools.wraps(show)
+        def run(target: Target, *, dry_run: bool, progress: bool = False, **arguments: object) -> None:
+            call = getattr(target.table(), f"plan_{method}" if dry_run else method)
+            with service_progress(unit, progress):
+                done = call(**arguments)
+            show(target, done, is_plan=dry_run)
+
+        command = service_options(example, has_progress=bool(unit))((on_tables if several else on_table)(run))
+        return command if kind is None else steps(kind)(command)
 
     return decorate
 

@@ -6,7 +6,8 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import click
 
@@ -18,7 +19,7 @@ from mortice.values.meta_columns import without_meta
 
 ROWS_AT_A_TERMINAL = 20
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 def filter_option(run: _Command) -> _Command:
@@ -49,41 +50,44 @@ def limit_option(run: _Command) -> _Command:
     )(run)
 
 
+@dataclass(frozen=True)
+class Query:
+    """Which rows of which snapshot a command is about."""
+
+    columns: str | None
+    """Names with commas between them; None are all."""
+    meta: bool
+    """Whether meta columns are among all columns."""
+    filters: tuple[str, ...]
+    as_of: str | None
+    read_optimized: bool
+
+    def scan(self, table: Table) -> Scan:
+        """Plans the query of a table."""
+        query = table.read_optimized if self.read_optimized else table.snapshot
+        return query(columns=columns_of(self.columns), filters=terms(self.filters), as_of=self.as_of, meta=self.meta)
+
+
 def query_options(run: _Command) -> _Command:
-    """Adds all that says which rows of which snapshot are read."""
+    """Adds all that says which rows of which snapshot are read, as one argument `query`."""
 
     @column_options
     @filter_option
     @as_of
     @click.option("--read-optimized", is_flag=True, help="Read base files only, without log files.")
     @functools.wraps(run)
-    def command(*arguments: Any, **named: Any) -> Any:
-        return run(*arguments, **named)
+    def command(
+        *,
+        columns: str | None,
+        meta: bool,
+        filters: tuple[str, ...],
+        as_of: str | None,
+        read_optimized: bool,
+        **named: object,
+    ) -> object:
+        return run(query=Query(columns, meta, filters, as_of, read_optimized), **named)
 
     return command  # type: ignore[return-value]
-
-
-def scan_of(
-    table: Table,
-    *,
-    columns: str | None = None,
-    meta: bool = False,
-    filters: Iterable[str] = (),
-    as_of: str | None = None,
-    read_optimized: bool = False,
-) -> Scan:
-    """Plans the query that the arguments of a command ask for.
-
-    Args:
-        table: The table.
-        columns: Names with commas between them; None are all.
-        meta: True has meta columns among all columns.
-        filters: Predicates, all of which must hold.
-        as_of: The instant of time travel.
-        read_optimized: True reads base files only.
-    """
-    query = table.read_optimized if read_optimized else table.snapshot
-    return query(columns=columns_of(columns), filters=terms(filters), as_of=as_of, meta=meta)
 
 
 def terms(filters: Iterable[str]) -> list[str] | None:
@@ -111,7 +115,7 @@ def print_rows(target: Target, scan: Scan, limit: int | None) -> None:
             print(f"first {ROWS_AT_A_TERMINAL} rows; --limit N prints more", file=sys.stderr)
 
 
-def _rows(scan: Scan) -> Iterator[tuple[Any, ...]]:
+def _rows(scan: Scan) -> Iterator[tuple[object, ...]]:
     for batch in scan.to_reader():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
@@ -120,9 +124,9 @@ def _rows(scan: Scan) -> Iterator[tuple[Any, ...]]:
 @query_options
 @limit_option
 @on_tables
-def read(target: Target, limit: int | None, **query: Any) -> None:
+def read(target: Target, limit: int | None, query: Query) -> None:
     """Print the rows of a table."""
-    print_rows(target, scan_of(target.table(), **query), limit)
+    print_rows(target, query.scan(target.table()), limit)
 
 
 @click.command()
@@ -135,7 +139,7 @@ def count(target: Target, filters: tuple[str, ...], as_of: str | None, read_opti
     table = target.table()
     query = table.read_optimized if read_optimized else table.snapshot
     found = query(columns=[], filters=terms(filters), as_of=as_of).count()
-    target.show(found, ["rows"], [[found]] if target.form == "csv" else [], [str(found)])
+    target.show(found, ["rows"], target.if_csv([[found]]), [str(found)])
 
 
 @click.command()

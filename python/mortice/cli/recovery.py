@@ -6,52 +6,39 @@ These are `rollback`, `restore`, `savepoint`, `verify` and `repair`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
-from mortice._mortice import RollbackResult, SavepointResult
-from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, on_tables, service_options
+from mortice._mortice import RestoreResult, RollbackResult, SavepointResult
+from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, on_tables, service, service_options
 from mortice.services.verification import Finding
 
 
 @click.command()
-@service_options(LOCK, has_progress=False)
-@on_table
+@service("rollback", LOCK, several=False)
 @click.argument("instant")
-def rollback(target: Target, instant: str, dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
+def rollback(target: Target, done: RollbackResult, **_: object) -> None:
     """Undo an instant of a table: a pending one, or the latest completed write."""
-    table = target.table()
-    done = (table.plan_rollback if dry_run else table.rollback)(instant, dict(options))
-    lines = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
-    target.show(done.to_dict(), ["what", "file", "bytes"], lines, [_rolled_back(done)], WIDEST_PATH)
-
-
-def _rolled_back(done: RollbackResult) -> str:
+    rows = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
     size = sum(size for _, size in done.deleted)
     state = "would be rolled back" if done.rollback_instant is None else f"rolled back by {done.rollback_instant}"
-    return f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size:,} bytes"
+    line = f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size:,} bytes"
+    target.show(done.to_dict(), ["what", "file", "bytes"], rows, [line], WIDEST_PATH)
 
 
 @click.command()
-@service_options(LOCK, has_progress=False)
-@on_table
+@service("restore", LOCK, several=False)
 @click.argument("instant")
-def restore(target: Target, instant: str, dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
+def restore(target: Target, done: RestoreResult, **_: object) -> None:
     """Take a table back to a savepoint: undo all later writes, newest first."""
-    table = target.table()
-    done = (table.plan_restore if dry_run else table.restore)(instant, dict(options))
     state = "would be restored" if done.restore_instant is None else f"restored by {done.restore_instant}"
     files = [size for one in done.undone for _, size in one.deleted]
-    target.show(
-        done.to_dict(),
-        ["instant", "action", "state", "files", "bytes", "logs rolled back"],
-        [
-            [one.instant, one.action, one.state, len(one.deleted), sum(s for _, s in one.deleted), len(one.undone_logs)]
-            for one in done.undone
-        ],
-        [f"{state} to {done.instant}: {len(done.undone)} instants, {len(files)} files, {sum(files):,} bytes"],
-    )
+    rows = [
+        (one.instant, one.action, one.state, len(one.deleted), sum(s for _, s in one.deleted), len(one.undone_logs))
+        for one in done.undone
+    ]
+    line = f"{state} to {done.instant}: {len(done.undone)} instants, {len(files)} files, {sum(files):,} bytes"
+    target.show(done.to_dict(), ["instant", "action", "state", "files", "bytes", "logs rolled back"], rows, [line])
 
 
 @click.command()
@@ -69,13 +56,13 @@ def savepoint(
     user: str,
     delete: bool,
     dry_run: bool,
-    options: tuple[tuple[str, str], ...],
+    options: dict[str, str],
 ) -> None:
     """Keep a completed write, by default the latest, from being cleaned, or delete its savepoint."""
     if delete and instant is None:
         raise click.UsageError("--delete needs the INSTANT of the savepoint")
     table = target.table()
-    named = dict(options)
+    named = options
     if instant is not None and delete:
         done = (table.plan_delete_savepoint if dry_run else table.delete_savepoint)(instant, named)
         what = "would be deleted: it keeps" if dry_run else "deleted: it kept"
@@ -124,13 +111,13 @@ def verify(target: Target, *, keys: bool, global_keys: bool, no_contents: bool) 
 )
 @service_options(LOCK, has_progress=False)
 @on_tables
-def repair(target: Target, *, merge_buckets: bool, dry_run: bool, options: tuple[tuple[str, str], ...]) -> int:
+def repair(target: Target, *, merge_buckets: bool, dry_run: bool, options: dict[str, str]) -> int:
     """Delete what stopped writers left.
 
     Deletes stale markers, dead heartbeats, and data files that no instant accounts for. Exits with status 1 if
     something is wrong that stays.
     """
-    done = target.table().repair(dict(options), dry_run=dry_run, merge_buckets=merge_buckets)
+    done = target.table().repair(options, dry_run=dry_run, merge_buckets=merge_buckets)
     size = sum(one.bytes or 0 for one in done.repaired)
     would = "would be repaired" if dry_run else "repaired"
     lines = [f"{len(done.repaired)} {would}, {size:,} bytes"]
@@ -144,5 +131,5 @@ def repair(target: Target, *, merge_buckets: bool, dry_run: bool, options: tuple
     return int(bool(done.left))
 
 
-def _rows(findings: Sequence[Finding]) -> list[list[Any]]:
+def _rows(findings: Sequence[Finding]) -> list[list[object]]:
     return [[one.kind, one.path, one.message, one.remedy] for one in findings]

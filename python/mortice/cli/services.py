@@ -6,15 +6,29 @@ Services are `compact`, `log-compact`, `cluster`, `clean`, `archive`, `metadata`
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import click
 
-from mortice._mortice import Clean, ClusteringGroup, CompactResult, PlannedCompaction
+from mortice._mortice import (
+    ArchiveResult,
+    CleanResult,
+    ClusteringGroup,
+    ClusterResult,
+    CompactResult,
+    PlannedCompaction,
+)
 from mortice.cli.output import service_progress
-from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, columns_of, on_tables, options_of, service_options, steps
+from mortice.cli.parameters import (
+    LOCK,
+    WIDEST_PATH,
+    Target,
+    columns_of,
+    on_tables,
+    options_of,
+    service,
+    service_options,
+)
 from mortice.insight.health import Health
-from mortice.insight.maintenance import MaintainResult
 from mortice.insight.needs import COLUMNS, SERVICES, cells_of
 from mortice.insight.prometheus import metrics_of
 from mortice.services.metadata_table import MetadataResult, build_metadata, delete_metadata
@@ -23,56 +37,29 @@ from mortice.values.timeline import Instant
 
 
 @click.command()
-@steps("compaction")
-@service_options("hoodie.compaction.target.io=10000")
-@on_tables
-def compact(target: Target, **arguments: Any) -> None:
+@service("compact", "hoodie.compaction.target.io=10000", unit="bytes", kind="compaction")
+def compact(target: Target, done: CompactResult | list[PlannedCompaction], **_: object) -> None:
     """Merge the log files of a table into base files.
 
     Executes the pending compactions of a table, plans another one, if it is due, and executes it.
     """
-    _run(target, into_logs=False, **arguments)
+    _show_compactions(target, done, into_logs=False)
 
 
 @click.command("log-compact")
-@steps("log compaction")
-@service_options("hoodie.log.compaction.blocks.threshold=10")
-@on_tables
-def log_compact(target: Target, **arguments: Any) -> None:
+@service("log_compact", "hoodie.log.compaction.blocks.threshold=10", unit="bytes", kind="log compaction")
+def log_compact(target: Target, done: CompactResult | list[PlannedCompaction], **_: object) -> None:
     """Merge the log files of a table into log files.
 
     Executes the pending log compactions of a table, plans another one, if it is due, and executes it.
     """
-    _run(target, into_logs=True, **arguments)
+    _show_compactions(target, done, into_logs=True)
 
 
-def _run(
-    target: Target,
-    *,
-    into_logs: bool,
-    schedule: bool,
-    run: bool,
-    dry_run: bool,
-    progress: bool,
-    options: tuple[tuple[str, str], ...],
-) -> None:
-    table = target.table()
-    if dry_run:
-        plan = table.plan_log_compact if into_logs else table.plan_compact
-        _show_planned(target, plan(dict(options), schedule=schedule, run=run), into_logs=into_logs)
-        return
-    service = table.log_compact if into_logs else table.compact
-    with service_progress("bytes", progress):
-        done = service(dict(options), schedule=schedule, run=run)
-    _show_done(target, done)
-
-
-def _show_planned(target: Target, planned: list[PlannedCompaction], *, into_logs: bool) -> None:
-    target.show(
-        [one.to_dict() for one in planned],
-        ["instant", "partition", "file id", "base file", "base bytes", "log files", "log bytes"],
-        [
-            [
+def _show_compactions(target: Target, done: CompactResult | list[PlannedCompaction], *, into_logs: bool) -> None:
+    if isinstance(done, list):
+        rows = [
+            (
                 one.instant or "(new)",
                 s.partition,
                 s.file_id,
@@ -80,12 +67,24 @@ def _show_planned(target: Target, planned: list[PlannedCompaction], *, into_logs
                 s.base_bytes,
                 len(s.log_files),
                 s.log_bytes,
-            ]
-            for one in planned
+            )
+            for one in done
             for s in one.slices
-        ],
-        [_compaction_summary(one, into_logs=into_logs) for one in planned] or ["nothing to compact"],
-    )
+        ]
+        names = ["instant", "partition", "file id", "base file", "base bytes", "log files", "log bytes"]
+        lines = [_compaction_summary(one, into_logs=into_logs) for one in done] or ["nothing to compact"]
+        target.show([one.to_dict() for one in done], names, rows, lines)
+        return
+    completed = {commit.instant for commit in done.commits}
+    counts = [
+        (commit.instant, len(commit.stats), sum(stats.rows_written for stats in commit.stats), commit.bytes_written)
+        for commit in done.commits
+    ]
+    lines = [f"planned {done.scheduled}"] if done.scheduled is not None and done.scheduled not in completed else []
+    lines += [f"compacted {instant}: {files} files, {n:,} rows, {size:,} bytes" for instant, files, n, size in counts]
+    document = {"scheduled": done.scheduled, "compactions": [commit.to_dict() for commit in done.commits]}
+    names = ["instant", "files", "rows", "bytes"]
+    target.show(document, names, target.if_csv(counts), lines or ["nothing to compact"])
 
 
 def _compaction_summary(one: PlannedCompaction, *, into_logs: bool) -> str:
@@ -97,55 +96,20 @@ def _compaction_summary(one: PlannedCompaction, *, into_logs: bool) -> str:
     return f"{kind} {one.instant or '(new)'}: would merge {files} of {len(one.slices)} slices, {size:,} bytes"
 
 
-def _show_done(target: Target, done: CompactResult) -> None:
-    scheduled, commits = done.scheduled, done.commits
-    completed = {commit.instant for commit in commits}
-    rows = [
-        [commit.instant, len(commit.stats), sum(stats.rows_written for stats in commit.stats), commit.bytes_written]
-        for commit in commits
-    ]
-    lines = [f"planned {scheduled}"] if scheduled is not None and scheduled not in completed else []
-    lines += [
-        f"compacted {instant}: {files} files, {count:,} rows, {size:,} bytes" for instant, files, count, size in rows
-    ]
-    target.show(
-        {"scheduled": scheduled, "compactions": [commit.to_dict() for commit in commits]},
-        ["instant", "files", "rows", "bytes"],
-        rows if target.form == "csv" else [],
-        lines or ["nothing to compact"],
-    )
-
-
 @click.command()
-@steps("clustering")
-@service_options("hoodie.clustering.plan.strategy.sort.columns=city")
-@on_tables
-def cluster(
-    target: Target, *, schedule: bool, run: bool, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]
-) -> None:
+@service("cluster", "hoodie.clustering.plan.strategy.sort.columns=city", unit="bytes", kind="clustering")
+def cluster(target: Target, done: ClusterResult | list[ClusteringGroup], **_: object) -> None:
     """Rewrite small file groups as larger ones, in another order."""
-    table = target.table()
-    if dry_run:
-        _show_groups(target, table.plan_cluster(dict(options), schedule=schedule, run=run))
+    if isinstance(done, list):
+        _show_groups(target, done)
         return
-    with service_progress("bytes", progress):
-        commit = table.cluster(dict(options), schedule=schedule, run=run).commit
     actions = ("clustering", "replacecommit")  # up to table version 7 the latter
-    pending = [i.requested_time for i in table.timeline.pending if i.action in actions]
-    if commit is not None:
-        lines = [str(commit)]
-    else:
-        lines = [f"planned: {', '.join(pending)}" if pending else "nothing to cluster"]
-    target.show(
-        {"instant": commit.instant if commit else None, "pending": pending},
-        ["instant", "state"],
-        _clustered(commit.instant if commit else None, pending) if target.form == "csv" else [],
-        lines,
-    )
-
-
-def _clustered(instant: str | None, pending: list[str]) -> list[list[str]]:
-    return ([] if instant is None else [[instant, "COMPLETED"]]) + [[one, "REQUESTED"] for one in pending]
+    pending = [one.requested_time for one in target.table().timeline.pending if one.action in actions]
+    instant = None if done.commit is None else done.commit.instant
+    rows = ([] if instant is None else [(instant, "COMPLETED")]) + [(one, "REQUESTED") for one in pending]
+    line = f"planned: {', '.join(pending)}" if pending else "nothing to cluster"
+    line = line if done.commit is None else str(done.commit)
+    target.show({"instant": instant, "pending": pending}, ["instant", "state"], target.if_csv(rows), [line])
 
 
 def _show_groups(target: Target, groups: list[ClusteringGroup]) -> None:
@@ -157,67 +121,38 @@ def _show_groups(target: Target, groups: list[ClusteringGroup]) -> None:
     documents = [group.to_dict() for group in groups]
     for document in documents:
         document["bytes"] = document.pop("file_bytes")
-    target.show(
-        documents,
-        ["instant", "partition", "file groups", "files", "bytes", "new files"],
-        [
-            [
-                group.instant or "(new)",
-                group.partition,
-                len(group.file_ids),
-                group.files,
-                group.file_bytes,
-                group.outputs,
-            ]
-            for group in groups
-        ],
-        lines or ["nothing to cluster"],
-    )
+    rows = [
+        (one.instant or "(new)", one.partition, len(one.file_ids), one.files, one.file_bytes, one.outputs)
+        for one in groups
+    ]
+    names = ["instant", "partition", "file groups", "files", "bytes", "new files"]
+    target.show(documents, names, rows, lines or ["nothing to cluster"])
 
 
 @click.command()
-@service_options("hoodie.clean.commits.retained=24")
-@on_tables
-def clean(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]) -> None:
+@service("clean", "hoodie.clean.commits.retained=24", unit="files")
+def clean(target: Target, done: CleanResult, *, is_plan: bool) -> None:
     """Delete files that only old queries read."""
-    table = target.table()
-    with service_progress("files", progress):
-        done = (table.plan_clean if dry_run else table.clean)(dict(options))
-    rows = [[one.instant or "(new)", file.path, file.bytes] for one in done.cleans for file in one.files]
-    lines = [_clean_summary(one, "would delete" if dry_run else "deleted") for one in done.cleans]
-    if done.reason is not None:
-        lines.append(f"nothing to clean: {done.reason}")
-    target.show(
-        [one.to_dict() for one in done.cleans],
-        ["instant", "file", "bytes"],
-        rows if dry_run or target.form == "csv" else [],
-        lines,
-        WIDEST_PATH,
-    )
-
-
-def _clean_summary(one: Clean, verb: str) -> str:
-    size = sum(file.bytes for file in one.files)
-    return f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {size:,} bytes"
+    rows = [(one.instant or "(new)", file.path, file.bytes) for one in done.cleans for file in one.files]
+    lines = [] if done.reason is None else [f"nothing to clean: {done.reason}"]
+    for one in reversed(done.cleans):
+        size, verb = sum(file.bytes for file in one.files), "would delete" if is_plan else "deleted"
+        lines.insert(0, f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {size:,} bytes")
+    shown = rows if is_plan else target.if_csv(rows)
+    target.show([one.to_dict() for one in done.cleans], ["instant", "file", "bytes"], shown, lines, WIDEST_PATH)
 
 
 @click.command()
-@service_options("hoodie.keep.min.commits=40")
-@on_tables
-def archive(target: Target, dry_run: bool, progress: bool, options: tuple[tuple[str, str], ...]) -> None:
+@service("archive", "hoodie.keep.min.commits=40", unit="instants")
+def archive(target: Target, done: ArchiveResult, *, is_plan: bool) -> None:
     """Move old instants to the archive."""
-    table = target.table()
-    with service_progress("instants", progress):
-        archived = (table.plan_archive if dry_run else table.archive)(dict(options)).instants
-    files, size = sum(len(one.files) for one in archived), sum(size for one in archived for _, size in one.files)
-    rows = [[one.instant, one.completion_time or "", one.action, *file] for one in archived for file in one.files]
-    target.show(
-        [one.to_dict() for one in archived],
-        ["requested", "completed", "action", "file", "bytes"],
-        rows if dry_run or target.form == "csv" else [],
-        [f"{'would archive' if dry_run else 'archived'} {len(archived)} instants: {files} files, {size:,} bytes"],
-        WIDEST_PATH,
-    )
+    files = [(one, *file) for one in done.instants for file in one.files]
+    rows = [(one.instant, one.completion_time or "", one.action, name, size) for one, name, size in files]
+    size, verb = sum(size for *_, size in files), "would archive" if is_plan else "archived"
+    line = f"{verb} {len(done.instants)} instants: {len(files)} files, {size:,} bytes"
+    names = ["requested", "completed", "action", "file", "bytes"]
+    shown = rows if is_plan else target.if_csv(rows)
+    target.show([one.to_dict() for one in done.instants], names, shown, [line], WIDEST_PATH)
 
 
 @click.group()
@@ -231,15 +166,8 @@ def metadata() -> None:
 @click.option("--rebuild", is_flag=True, help="Delete the metadata table first, even if it is damaged.")
 @service_options("hoodie.metadata.index.column.stats.column.list=city,fare")
 @on_tables
-def build(
-    target: Target,
-    *,
-    add: str,
-    drop: str,
-    rebuild: bool,
-    dry_run: bool,
-    progress: bool,
-    options: tuple[tuple[str, str], ...],
+def build(  # noqa: PLR0917
+    target: Target, add: str, drop: str, rebuild: bool, dry_run: bool, progress: bool, options: dict[str, str]
 ) -> None:
     """Build it, add indexes, drop others.
 
@@ -249,22 +177,20 @@ def build(
     uri, storage = checked_uri(target.path), checked_storage_options(target.storage_options)
     names = columns_of(add) or [], columns_of(drop) or []
     with service_progress("files", progress):
-        built = build_metadata(
-            uri, storage, dict(options), add=names[0], drop=names[1], rebuild=rebuild, dry_run=dry_run
-        )
+        built = build_metadata(uri, storage, options, add=names[0], drop=names[1], rebuild=rebuild, dry_run=dry_run)
     _show_built(target, built, dry_run=dry_run)
 
 
 @metadata.command()
 @service_options(LOCK, has_progress=False)
 @on_tables
-def delete(target: Target, dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
+def delete(target: Target, dry_run: bool, options: dict[str, str]) -> None:
     """Delete it: files are listed from storage from then on.
 
     Writers build it again, unless hoodie.metadata.enable=false.
     """
     uri, storage = checked_uri(target.path), checked_storage_options(target.storage_options)
-    _show_built(target, delete_metadata(uri, storage, dict(options), dry_run=dry_run), dry_run=dry_run)
+    _show_built(target, delete_metadata(uri, storage, options, dry_run=dry_run), dry_run=dry_run)
 
 
 def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None:
@@ -278,7 +204,7 @@ def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None
     if not lines:
         lines.append("nothing to change")
     lines.append(f"metadata table: {', '.join(built.partitions) or 'none'}")
-    rows = [list(file) for file in built.deleted] if dry_run or target.form == "csv" else []
+    rows = built.deleted if dry_run else target.if_csv(built.deleted)
     target.show(built.to_dict(), ["deleted file", "bytes"], rows, lines, WIDEST_PATH)
 
 
@@ -292,13 +218,13 @@ MOST_GROUPS = 5
 @click.option("--strict", is_flag=True, help="Exit with status 1 also if a service is due.")
 @options_of("hoodie.compact.inline.max.delta.commits=10")
 @on_tables
-def health(target: Target, *, prometheus: bool, strict: bool, options: tuple[tuple[str, str], ...]) -> int:
+def health(target: Target, *, prometheus: bool, strict: bool, options: dict[str, str]) -> int:
     """Show log debt, small files, pending instants, and what services would gain.
 
     Exits with status 1 if something is wrong: a write has been pending for more than an hour, or the metadata table is
     not used.
     """
-    found = target.table().health(dict(options))
+    found = target.table().health(options)
     if prometheus:
         _collect(found)
     else:
@@ -364,14 +290,13 @@ def _moment(instant: Instant | None) -> str:
 @click.option("--no-progress", "progress", flag_value=False, default=True, help="Show no progress bar.")
 @options_of("hoodie.clean.commits.retained=24")
 @on_tables
-def maintain(
+def maintain(  # noqa: PLR0917
     target: Target,
-    *,
     budget_seconds: float | None,
     services: tuple[str, ...],
     dry_run: bool,
     progress: bool,
-    options: tuple[tuple[str, str], ...],
+    options: dict[str, str],
 ) -> int:
     """Run the services that are due: compact, cluster, clean, archive.
 
@@ -380,30 +305,14 @@ def maintain(
     table = target.table()
     run = table.plan_maintain if dry_run else table.maintain
     with service_progress("bytes", progress and not dry_run):
-        done = run(budget_seconds, dict(options), services=services or SERVICES)
-    rows = _maintained(done, "would run" if dry_run else "done")
-    target.show(
-        _maintain_document(done),
-        ["service", "state", "seconds", "summary"],
-        [[service, state, f"{seconds:.1f}", summary] for service, state, seconds, summary in rows],
-        [] if rows else ["nothing is due"],
-        WIDEST_PATH,
-    )
+        done = run(budget_seconds, options, services=services or SERVICES)
+    groups = {"would run" if dry_run else "done": done.done, "left": done.left, "failed": done.failed}
+    rows = [(one.service, state, f"{one.seconds:.1f}", one.summary) for state, of in groups.items() for one in of]
+    plain = [
+        [{"service": one.service, "summary": one.summary, "seconds": one.seconds} for one in of]
+        for of in groups.values()
+    ]
+    document = {**dict(zip(("done", "left", "failed"), plain, strict=True)), "seconds": done.seconds}
+    names = ["service", "state", "seconds", "summary"]
+    target.show(document, names, rows, [] if rows else ["nothing is due"], WIDEST_PATH)
     return int(bool(done.failed))
-
-
-def _maintained(done: MaintainResult, verb: str) -> list[tuple[str, str, float, str]]:
-    groups = ((verb, done.done), ("left", done.left), ("failed", done.failed))
-    return [(one.service, state, one.seconds, one.summary) for state, steps in groups for one in steps]
-
-
-def _maintain_document(done: MaintainResult) -> dict[str, object]:
-    def plain(steps: list[object]) -> list[dict[str, object]]:
-        return [{"service": one.service, "summary": one.summary, "seconds": one.seconds} for one in steps]  # type: ignore[attr-defined]
-
-    return {
-        "done": plain([*done.done]),
-        "left": plain([*done.left]),
-        "failed": plain([*done.failed]),
-        "seconds": done.seconds,
-    }

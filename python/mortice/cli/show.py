@@ -14,7 +14,6 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from mortice.cli.output import exact
 from mortice.values.visible_text import visible_json, visible_text
@@ -27,7 +26,7 @@ GAP = "  "
 ROWS_FOR_WIDTHS = 1_000
 
 
-def print_table(names: Sequence[str], rows: Iterable[Sequence[Any]], widest: int | None = None) -> None:
+def print_table(names: Sequence[str], rows: Iterable[Sequence[object]], widest: int | None = None) -> None:
     """Prints rows with a heading; numbers are aligned to the right.
 
     At a terminal, the lines fit its width: cells are truncated, then the last columns are left out. A file or a pipe
@@ -102,7 +101,7 @@ def _is_number(text: str) -> bool:
     return text == "" or text.replace(",", "").lstrip("-").replace(".", "", 1).replace("e", "", 1).isdigit()
 
 
-def cell_text(value: Any, widest: int = WIDEST_CELL) -> str:
+def cell_text(value: object, widest: int = WIDEST_CELL) -> str:
     """Returns the text of a cell, on one line and without control characters.
 
     >>> cell_text("a\\tb"), cell_text(None), cell_text(b"\\x00\\xff"), cell_text({"a": [1, None]})
@@ -129,7 +128,7 @@ def _cut(text: str, widest: int) -> str:
     return kept + "…"
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Converts a value to JSON types: bytes to base64, decimals, times and NaN to strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
@@ -148,12 +147,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def print_json(document: Any) -> None:
+def print_json(document: object) -> None:
     """Prints one document on one line."""
     print(visible_json(json.dumps(plain(document), ensure_ascii=False, allow_nan=False)))
 
 
-def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def print_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Prints rows as RFC 4180 has them, with a heading. Null is empty; lists and structs are JSON.
 
     A file or a pipe gets all characters as they are; a terminal gets escapes for control characters.
@@ -163,7 +162,7 @@ def print_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         print(line, end="", file=output)
 
 
-def csv_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def csv_lines(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Returns the lines of `print_csv`.
 
     >>> list(csv_lines(["a", "b"], [[1, None], ['x"y', [1]]]))
@@ -178,7 +177,7 @@ def csv_lines(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[s
         buffer.truncate()
 
 
-def _csv_cell(value: Any) -> Any:
+def _csv_cell(value: object) -> object:
     if isinstance(value, (dict, list, tuple)):
         return json.dumps(plain(value), ensure_ascii=False)
     if isinstance(value, bool):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -15,19 +14,34 @@ import pyarrow as pa
 from mortice.catalog_sync import sync as sync_table
 from mortice.cli.output import exact
 from mortice.cli.parameters import (
-    NAME_AND_VALUE,
     WIDEST_PATH,
     Target,
     as_of,
     columns_of,
+    mapping_option,
     on_table,
     on_tables,
     options_of,
 )
-from mortice.cli.read import query_options, scan_of
+from mortice.cli.read import Query, query_options
 from mortice.cli.show import cell_text
+from mortice.table import Table
 
 DAY_DIGITS = 14
+
+
+def facts_of(table: Table) -> dict[str, object]:
+    """Returns what a table is, without its files."""
+    return {
+        "uri": table.uri,
+        "name": table.properties.get("hoodie.table.name"),
+        "type": table.properties.get("hoodie.table.type", "COPY_ON_WRITE"),
+        "version": table.version,
+        "merge_mode": table.merge_mode,
+        "record_key": table.record_key_fields,
+        "partition_by": table.partition_fields,
+        "ordering": table.ordering_fields,
+    }
 
 
 @click.command()
@@ -39,15 +53,8 @@ def info(target: Target) -> None:
     logs = [log for one in found for log in one.log_files]
     bases = [one.base_file for one in found if one.base_file]
     latest = table.timeline.latest
-    facts: dict[str, Any] = {
-        "uri": table.uri,
-        "name": table.properties.get("hoodie.table.name"),
-        "type": table.properties.get("hoodie.table.type", "COPY_ON_WRITE"),
-        "version": table.version,
-        "merge_mode": table.merge_mode,
-        "record_key": table.record_key_fields,
-        "partition_by": table.partition_fields,
-        "ordering": table.ordering_fields,
+    facts: dict[str, object] = {
+        **facts_of(table),
         "columns": len(table.columns),
         "partitions": len({one.partition for one in found}),
         "file_groups": len({(one.partition, one.file_id) for one in found}),
@@ -71,7 +78,7 @@ def info(target: Target) -> None:
     )
 
 
-def _fact(value: Any) -> Any:
+def _fact(value: object) -> object:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, int):
@@ -149,12 +156,10 @@ def slices(target: Target, as_of: str | None) -> None:
 @click.command()
 @query_options
 @on_tables
-def explain(target: Target, **query: Any) -> None:
+def explain(target: Target, query: Query) -> None:
     """Show the plan of `mortice read`: files, pruning, merge."""
-    plan = scan_of(target.table(), **query).explain()
-    target.show(
-        {"plan": plan}, ["plan"], [[line] for line in plan.splitlines()] if target.form == "csv" else [], [plan]
-    )
+    plan = query.scan(target.table()).explain()
+    target.show({"plan": plan}, ["plan"], target.if_csv([[line] for line in plan.splitlines()]), [plan])
 
 
 KEY = "_hoodie_record_key"
@@ -204,7 +209,7 @@ def _show_writes(target: Target) -> None:
     target.show(rows, names, [list(row.values()) for row in rows], [] if rows else ["no writes"], WIDEST_PATH)
 
 
-def _values(values: dict[str, Any]) -> str:
+def _values(values: dict[str, object]) -> str:
     return ", ".join(f"{name}={cell_text(value)}" for name, value in values.items())
 
 
@@ -248,16 +253,16 @@ def diff(target: Target, begin: str, end: str | None, columns: str | None, limit
     target.show(document, names, rows, [line], WIDEST_PATH)
 
 
-def _first(rows: pa.Table, limit: int | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (rows if limit is None else rows.slice(0, limit)).to_pylist()
+def _first(rows: pa.Table, limit: int | None) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = (rows if limit is None else rows.slice(0, limit)).to_pylist()
     return found
 
 
-def _shown(row: dict[str, Any]) -> str:
+def _shown(row: dict[str, object]) -> str:
     return _values({name: value for name, value in row.items() if name != KEY})
 
 
-def _changed(before: dict[str, Any], after: dict[str, Any]) -> str:
+def _changed(before: dict[str, object], after: dict[str, object]) -> str:
     changed = [name for name in after if name != KEY and before.get(name) != after[name]]
     return ", ".join(f"{name}: {cell_text(before.get(name))} → {cell_text(after[name])}" for name in changed)
 
@@ -266,12 +271,12 @@ def _changed(before: dict[str, Any], after: dict[str, Any]) -> str:
 @click.option("-o", "--output", metavar="FILE", help="The file to write (default: standard output).")
 @options_of("hoodie.compact.inline.max.delta.commits=10")
 @on_table
-def report(target: Target, output: str | None, options: tuple[tuple[str, str], ...]) -> None:
+def report(target: Target, output: str | None, options: dict[str, str]) -> None:
     """Write a page of HTML on a table, which needs no network: health, layout, timeline, writes, columns."""
     table = target.table()
     if target.form != "text":
         raise click.UsageError("report prints HTML; mortice health and info have --json and --csv")
-    page = table.report(dict(options))
+    page = table.report(options)
     if output in (None, "-"):
         print(page, end="", file=sys.stdout if sys.stdout.isatty() else exact(sys.stdout))
         return
@@ -287,24 +292,16 @@ _GLUE = {"hoodie.meta.sync.client.tool.class": "org.apache.hudi.aws.sync.AwsGlue
 @click.option("--metastore", metavar="URI", help="The Hive metastore, thrift://HOST:PORT.")
 @click.option("--glue", is_flag=True, help="Register in AWS Glue, with the account that boto3 finds.")
 @click.option("--database", metavar="NAME", help="The database. Default: default.")
-@click.option(
-    "--option",
-    "options",
-    type=NAME_AND_VALUE,
-    multiple=True,
-    help="An option of Hudi's sync tools, by its name.",
-)
+@mapping_option("--option", "options", help="An option of Hudi's sync tools, by its name.")
 @on_tables
-def sync(
-    target: Target, *, metastore: str | None, glue: bool, database: str | None, options: tuple[tuple[str, str], ...]
-) -> None:
+def sync(target: Target, *, metastore: str | None, glue: bool, database: str | None, options: dict[str, str]) -> None:
     """Register a table in a Hive metastore or in AWS Glue, or bring its entries up to date."""
     given = dict(_GLUE) if glue else {}
     if metastore is not None:
         given[_HIVE + "metastore.uris"] = metastore
     if database is not None:
         given[_HIVE + "database"] = database
-    done = sync_table(target.table(), {**given, **dict(options)})
+    done = sync_table(target.table(), {**given, **options})
     target.show(
         [dataclasses.asdict(one) for one in done],
         ["table", "state", "partitions added", "partitions dropped"],

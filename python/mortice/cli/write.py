@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -15,8 +14,9 @@ import pyarrow as pa
 from mortice._mortice import Commit
 from mortice.cli.data_files import FORMATS, DataFiles, file_types, parse_columns
 from mortice.cli.output import ProgressBar
-from mortice.cli.parameters import NAME_AND_VALUE, Target, columns_of, on_table, options_of
+from mortice.cli.parameters import Target, columns_of, mapping_option, on_table, options_of
 from mortice.cli.read import terms
+from mortice.cli.table import facts_of
 from mortice.create_table import create_table
 from mortice.table import Table
 from mortice.writing.writes import SchemaChanges, with_schema
@@ -50,11 +50,9 @@ OPERATIONS: Mapping[str, Callable[..., Commit]] = {
     show_default=True,
 )
 @click.option("--table-version", metavar="N", type=click.IntRange(min=0), default=9, help="9 (default), 8 or 6.")
-@click.option(
+@mapping_option(
     "--property",
     "properties",
-    multiple=True,
-    type=NAME_AND_VALUE,
     help="A further property by Hudi's name, such as hoodie.record.merge.mode=COMMIT_TIME_ORDERING.",
 )
 @on_table
@@ -68,7 +66,7 @@ def create(
     name: str | None,
     table_type: str,
     table_version: int,
-    properties: tuple[tuple[str, str], ...],
+    properties: dict[str, str],
 ) -> None:
     """Create an empty table."""
     table = create_table(
@@ -80,22 +78,13 @@ def create(
         ordering=columns_of(ordering),
         table_type=table_type,
         version=table_version,
-        properties=dict(properties),
+        properties=properties,
         storage_options=target.storage_options,
     )
-    facts: dict[str, Any] = {
-        "uri": table.uri,
-        "name": table.properties["hoodie.table.name"],
-        "type": table.properties["hoodie.table.type"],
-        "version": table.version,
-        "merge_mode": table.merge_mode,
-        "record_key": table.record_key_fields,
-        "partition_by": table.partition_fields,
-        "ordering": table.ordering_fields,
-    }
+    facts = facts_of(table)
     key = f"key ({', '.join(table.record_key_fields)})" if table.record_key_fields else "generated keys"
     line = f"created {table.uri}: {facts['type']}, version {table.version}, {table.merge_mode}, {key}"
-    target.show(facts, list(facts), [list(facts.values())] if target.form == "csv" else [], [line])
+    target.show(facts, list(facts), target.if_csv([list(facts.values())]), [line])
 
 
 @click.command()
@@ -118,7 +107,7 @@ def write(
     operation: str,
     columns: SchemaChanges | None,
     kind: str | None,
-    options: tuple[tuple[str, str], ...],
+    options: dict[str, str],
 ) -> None:
     """Write files of rows to a table, as one commit."""
     table = target.table()
@@ -128,7 +117,7 @@ def write(
         warnings.catch_warnings(record=True) as warned,
     ):
         warnings.simplefilter("always", UserWarning)
-        named = with_schema(dict(options), columns)
+        named = with_schema(options, columns)
         commit = OPERATIONS[operation](table, progress.counted(files.reader()), named)
     for warning in warned:
         print(f"mortice: {warning.message}", file=sys.stderr)
@@ -141,7 +130,7 @@ write.help = (
 )
 
 
-def _of_rows(run: Callable[..., Any]) -> Callable[..., Any]:
+def _of_rows(run: Callable[..., object]) -> Callable[..., object]:
     """Adds what commands have that change the rows which a filter selects."""
     run = options_of("hoodie.write.concurrency.mode=optimistic_concurrency_control")(run)
     run = click.option("--dry-run", is_flag=True, help="Count the rows; change nothing.")(run)
@@ -156,12 +145,10 @@ def _of_rows(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@click.option(
+@mapping_option(
     "--set",
     "values",
     metavar="COLUMN=EXPRESSION",
-    multiple=True,
-    type=NAME_AND_VALUE,
     required=True,
     help="What a column gets: fare='fare * 1.1', note=\"'raised'\"; may be repeated.",
 )
@@ -170,10 +157,10 @@ def _of_rows(run: Callable[..., Any]) -> Callable[..., Any]:
 def update(
     target: Target,
     *,
-    values: tuple[tuple[str, str], ...],
+    values: dict[str, str],
     filters: tuple[str, ...],
     dry_run: bool,
-    options: tuple[tuple[str, str], ...],
+    options: dict[str, str],
 ) -> None:
     """Update the rows that a filter selects."""
     table = target.table()
@@ -181,20 +168,20 @@ def update(
     if dry_run:
         _show_count(target, "update", table.count(found))
         return
-    show_commit(target, table.update_where(dict(values), found, dict(options)))
+    show_commit(target, table.update_where(values, found, options))
 
 
 @click.command()
 @_of_rows
 @on_table
-def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: tuple[tuple[str, str], ...]) -> None:
+def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: dict[str, str]) -> None:
     """Delete the rows that a filter selects."""
     table = target.table()
     found = terms(filters)
     if dry_run:
         _show_count(target, "delete", table.count(found))
         return
-    show_commit(target, table.delete_where(found, dict(options)))
+    show_commit(target, table.delete_where(found, options))
 
 
 @click.command()
@@ -207,12 +194,12 @@ def erase(
     filters: tuple[str, ...],
     audit: str | None,
     dry_run: bool,
-    options: tuple[tuple[str, str], ...],
+    options: dict[str, str],
 ) -> None:
     """Delete the rows that a filter selects from all files, older versions and statistics, and prove it."""
     table = target.table()
     found = terms(filters)
-    erasure = table.plan_erase(found) if dry_run else table.erase(found, dict(options), audit=audit)
+    erasure = table.plan_erase(found) if dry_run else table.erase(found, options, audit=audit)
     lines = [f"would erase {erasure.rows:,} rows"]
     lines += [
         f"savepoint {instant} holds {rows:,} of them: delete it first" for instant, rows in erasure.savepoints.items()
@@ -221,11 +208,11 @@ def erase(
         read = f"{erasure.files_read:,} files that remain were searched for {erasure.values_searched:,} values"
         lines = [f"erased {erasure.rows:,} rows in {len(erasure.commits):,} commits; {read}, and have none"]
     document = dataclasses.asdict(erasure)
-    target.show(document, list(document), [list(document.values())] if target.form == "csv" else [], lines)
+    target.show(document, list(document), target.if_csv([list(document.values())]), lines)
 
 
 def _show_count(target: Target, verb: str, rows: int) -> None:
-    target.show({"rows": rows}, ["rows"], [[rows]] if target.form == "csv" else [], [f"would {verb} {rows:,} rows"])
+    target.show({"rows": rows}, ["rows"], target.if_csv([[rows]]), [f"would {verb} {rows:,} rows"])
 
 
 def show_commit(target: Target, commit: Commit) -> None:
@@ -241,7 +228,7 @@ def show_commit(target: Target, commit: Commit) -> None:
         [one.partition, one.file_id, one.path, one.file_bytes, one.rows_written, one.inserts, one.updates, one.deletes]
         for one in commit.stats
     ]
-    target.show(document, names, rows if target.form == "csv" else [], [str(commit)])
+    target.show(document, names, target.if_csv(rows), [str(commit)])
 
 
 def _schema(text: str) -> pa.Schema:

@@ -27,7 +27,8 @@ def _names() -> dict[str, dict[str, str]]:
     """Returns `other_names.tsv`, which is read when a name is not known: what is meant, by owner and name.
 
     Owners are `module`, `spark`, `class Table` and classes. `argument` has the arguments that mean another one,
-    `advice` those for which there is something else, `advice f` the same of the function `f`.
+    `advice` those for which there is something else, `advice f` the same of the function `f`; `command` and
+    `option` have those of the command line.
     """
     text = resources.files("mortice.values").joinpath("other_names.tsv").read_text("utf-8")
     names: dict[str, dict[str, str]] = {}
