@@ -62,7 +62,7 @@ class Glue:
         """Replaces columns, formats and properties, and those of the partitions."""
         stored = self._client.get_table(DatabaseName=database, Name=table.name)["Table"]
         new = self._table(table)
-        new["Parameters"] = {**stored.get("Parameters", {}), **new["Parameters"]}
+        new["Parameters"] = {**stored.get("Parameters", {}), **table.properties}
         columns = [(column["Name"], column["Type"]) for column in stored["StorageDescriptor"]["Columns"]]
         kept = {name: stored[name] for name in _OWN if name in stored}
         self._client.update_table(DatabaseName=database, TableInput={**kept, **new})
@@ -109,7 +109,7 @@ class Glue:
                 PartitionInput=self._partition(table, one),
             )
 
-    def _table(self, table: CatalogTable) -> dict[str, Any]:
+    def _table(self, table: CatalogTable) -> dict[str, object]:
         return {
             "Name": table.name,
             "TableType": "MANAGED_TABLE" if table.is_managed else "EXTERNAL_TABLE",
@@ -118,11 +118,11 @@ class Glue:
             "StorageDescriptor": self._storage(table, table.location),
         }
 
-    def _partition(self, table: CatalogTable, one: Partition) -> dict[str, Any]:
+    def _partition(self, table: CatalogTable, one: Partition) -> dict[str, object]:
         return {"Values": list(one.values), "StorageDescriptor": self._storage(table, one.location)}
 
     @staticmethod
-    def _storage(table: CatalogTable, location: str) -> dict[str, Any]:
+    def _storage(table: CatalogTable, location: str) -> dict[str, object]:
         return {
             "Columns": _columns(table.columns),
             "Location": _s3(location),

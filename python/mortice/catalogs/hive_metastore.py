@@ -131,7 +131,7 @@ class HiveMetastore:
             tableType=_TABLE if table.is_managed else _EXTERNAL,
         )
 
-    def _storage(self, table: CatalogTable, location: str) -> Any:
+    def _storage(self, table: CatalogTable, location: str) -> object:
         serde = self._types.SerDeInfo(serializationLib=SERDE, parameters=dict(table.serde_properties))
         return self._types.StorageDescriptor(
             cols=self._columns(table.columns),
@@ -146,7 +146,7 @@ class HiveMetastore:
             parameters={},
         )
 
-    def _columns(self, columns: tuple[tuple[str, str], ...]) -> list[Any]:
+    def _columns(self, columns: tuple[tuple[str, str], ...]) -> list[object]:
         return [self._types.FieldSchema(name=name, type=kind, comment="") for name, kind in columns]
 
 

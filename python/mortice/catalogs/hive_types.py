@@ -7,7 +7,6 @@ schema that commits carry.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pyarrow as pa
 
@@ -104,13 +103,13 @@ def with_nullability(schema: pa.Schema, avro: str | None) -> pa.Schema:
     return pa.schema(_fields(list(schema), json.loads(avro)))
 
 
-def _fields(fields: list[pa.Field], record: Any) -> list[pa.Field]:
+def _fields(fields: list[pa.Field], record: object) -> list[pa.Field]:
     described = record.get("fields") if isinstance(record, dict) else None
     types = {one["name"]: one["type"] for one in described or []}
     return [_field(one, types[one.name]) if one.name in types else one for one in fields]
 
 
-def _field(field: pa.Field, avro: Any) -> pa.Field:
+def _field(field: pa.Field, avro: object) -> pa.Field:
     nullable = isinstance(avro, list) and "null" in avro
     if isinstance(avro, list):
         others = [one for one in avro if one != "null"]
@@ -118,7 +117,7 @@ def _field(field: pa.Field, avro: Any) -> pa.Field:
     return pa.field(field.name, _type(field.type, avro), nullable)
 
 
-def _type(kind: pa.DataType, avro: Any) -> pa.DataType:
+def _type(kind: pa.DataType, avro: object) -> pa.DataType:
     if not isinstance(avro, dict):
         return kind
     if pa.types.is_struct(kind):

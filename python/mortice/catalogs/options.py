@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.values.caller import caller_level
@@ -169,7 +168,7 @@ class SyncOptions:
         )
 
 
-def asked_for(options: Mapping[str, Any] | None) -> SyncOptions | None:
+def asked_for(options: Mapping[str, object] | None) -> SyncOptions | None:
     """Returns the options of the sync that those of a write ask for, checked; None if they ask for none.
 
     Raises `InvalidArgumentError`, `UnsupportedError`.
@@ -180,19 +179,19 @@ def asked_for(options: Mapping[str, Any] | None) -> SyncOptions | None:
     return SyncOptions.from_options(own)
 
 
-def without_sync(options: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def without_sync(options: Mapping[str, object] | None) -> Mapping[str, object] | None:
     """Returns the options of a write without those of the sync that they ask for: the core does not know catalogs."""
     if not isinstance(options, Mapping) or asked_for(options) is None:
         return options
     return {name: value for name, value in options.items() if not _is_of_sync(name)}
 
 
-def _is_of_sync(name: Any) -> bool:
+def _is_of_sync(name: object) -> bool:
     """Returns whether an option belongs to a sync, misspelt ones included."""
     return _is_known(name) or (isinstance(name, str) and name.startswith((_PREFIX, "hoodie.meta.sync.")))
 
 
-def _is_known(name: Any) -> bool:
+def _is_known(name: object) -> bool:
     return name in _FOLLOWED or name in _WITHOUT_EFFECT or name in _DEFAULT_ONLY
 
 

@@ -46,7 +46,7 @@ class TableSource(DataSource):
         return f"mortice({self._table.uri})"
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> object:
         """The columns, as Daft has them."""
         return Schema.from_pyarrow_schema(self._columns)
 
@@ -96,16 +96,16 @@ def _is_ordered_alike(kind: pa.DataType) -> bool:
 class _Task(DataSourceTask):
     """Reads a split."""
 
-    def __init__(self, split: Split, schema: Any) -> None:
+    def __init__(self, split: Split, schema: object) -> None:
         self._split = split
         self._schema = schema
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> object:
         """The columns of the rows."""
         return self._schema
 
-    async def read(self) -> AsyncIterator[Any]:
+    async def read(self) -> AsyncIterator[object]:
         """Yields the rows in record batches."""
         for batch in self._split.to_reader():
             yield RecordBatch.from_arrow_record_batches([batch], batch.schema)

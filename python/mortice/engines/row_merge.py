@@ -40,8 +40,8 @@ Names = str | list[str] | tuple[str, ...]
 
 
 def merge(
-    older: Any,
-    newer: Any,
+    older: object,
+    newer: object,
     *,
     table: Table | None = None,
     record_key: Names | None = None,
@@ -54,7 +54,7 @@ def merge(
     delete_marker: str | None = None,
     commit_order: Names | None = None,
     partial: bool = False,
-    avro_schema: str | Mapping[str, Any] | None = None,
+    avro_schema: str | Mapping[str, object] | None = None,
     semantics: str | None = None,
     emit_deletes: bool = False,
 ) -> pa.Table:
@@ -150,7 +150,7 @@ class RowMerge:
         record_key: Names | None = None,
         commit_order: Names | None = None,
         partial: bool = False,
-        avro_schema: str | Mapping[str, Any] | None = None,
+        avro_schema: str | Mapping[str, object] | None = None,
         semantics: str | None = None,
         emit_deletes: bool = False,
         **rules: Any,
@@ -204,7 +204,7 @@ class RowMerge:
         payload = self.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
         return mode == COMMIT_TIME or (mode == CUSTOM and payload not in _BY_ORDERING)
 
-    def __call__(self, older: Any, newer: Any) -> pa.Table:
+    def __call__(self, older: pa.Table, newer: pa.Table) -> pa.Table:
         """Merges Arrow data."""
         self._check_delete_field(pa.schema(older.schema).names, pa.schema(newer.schema).names)
         schema, batches = _mortice.merge_rows(
@@ -340,7 +340,7 @@ def _json(schema: object) -> str | None:
     return json.dumps(schema)
 
 
-def _one_table(data: Any) -> Any:
+def _one_table(data: object) -> pa.Table:
     """Returns Arrow data as one table; the elements of a list are concatenated."""
     if isinstance(data, (list, tuple)):
         if not data:

@@ -33,9 +33,9 @@ _SIDES = {"matched": "matched", "not_matched": "source", "not_matched_by_source"
 def update_where(
     spark: SparkSession,
     uri: str | os.PathLike[str],
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     condition: str,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Commit:
     """Updates the rows for which a condition is true, in one commit. Works on Spark 3.5 and later.
 
@@ -67,7 +67,7 @@ def update_where(
 
 @overload
 def merge(
-    df: DataFrame, uri: str | os.PathLike[str], on: str | Sequence[str], options: Mapping[str, Any] | None = None
+    df: DataFrame, uri: str | os.PathLike[str], on: str | Sequence[str], options: Mapping[str, object] | None = None
 ) -> MergeBuilder: ...
 
 
@@ -76,7 +76,7 @@ def merge(
     df: DataFrame,
     uri: str | os.PathLike[str],
     on: str | Sequence[str],
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     *,
     when_matched_update: Values | Literal["all"] | None = ...,
     when_matched_delete: str | bool | None = ...,
@@ -90,7 +90,7 @@ def merge(
     df: DataFrame,
     uri: str | os.PathLike[str],
     on: str | Sequence[str],
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     **clauses: Any,
 ) -> MergeBuilder | Commit:
     """Merges a DataFrame into a table by any condition and with several clauses, in one commit.
@@ -156,7 +156,7 @@ def _action(changes: RowChanges, df: DataFrame, clause: MergeClause) -> RowActio
     return RowAction(clause.action, _SIDES[clause.side], clause.condition, values)
 
 
-def _assigned(changes: RowChanges, values: Mapping[str, Any]) -> dict[str, str]:
+def _assigned(changes: RowChanges, values: Mapping[str, object]) -> dict[str, str]:
     """Returns the values of columns as SQL."""
     if not isinstance(values, Mapping) or not values:
         raise InvalidArgumentError(f"values must map columns to expressions, got {values!r}")

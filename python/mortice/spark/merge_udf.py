@@ -28,7 +28,7 @@ from mortice.values.options import checked_bool, checked_optional_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 __all__ = ["MergeFunction", "merge_udf"]
 
@@ -57,7 +57,7 @@ def merge_udf(
     delete_marker: str | None = None,
     commit_order: Names | None = None,
     partial: bool = False,
-    avro_schema: str | Mapping[str, Any] | None = None,
+    avro_schema: str | Mapping[str, object] | None = None,
     semantics: str | None = None,
     emit_deletes: bool = False,
     zip_cache: bool = True,
@@ -237,7 +237,7 @@ def _without_meta(table: Table) -> pa.Schema:
     return pa.schema([column for column in table.schema if column.name not in META_COLUMNS])
 
 
-def _schema_of(rows: Any) -> StructType:
+def _schema_of(rows: object) -> StructType:
     from pyspark.sql.types import StructType
 
     if isinstance(rows, pa.Schema):
@@ -251,7 +251,7 @@ def _schema_of(rows: Any) -> StructType:
     return StructType([_nullable(column) for column in schema])
 
 
-def _nullable(column: Any) -> Any:
+def _nullable(column: StructField) -> StructField:
     from pyspark.sql.types import StructField
 
     return StructField(column.name, column.dataType, True, column.metadata)

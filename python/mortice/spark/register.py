@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from mortice.errors import InvalidArgumentError
 from mortice.reading.read_options import ReadOptions
@@ -29,7 +29,7 @@ def _table(path: object) -> Table:
     return Table(path, read_options=ReadOptions(threads=1))
 
 
-def _json(values: Mapping[str, Any]) -> str:
+def _json(values: Mapping[str, object]) -> str:
     return json.dumps({name: value for name, value in values.items() if not name.startswith(_META)}, default=str)
 
 
@@ -39,7 +39,7 @@ class Changes:
 
     columns: ClassVar[str] = "operation string, commit_time string, record_key string, before string, after string"
 
-    def eval(self, path: str, begin: str, end: str | None = None) -> Iterator[tuple[Any, ...]]:
+    def eval(self, path: str, begin: str, end: str | None = None) -> Iterator[tuple[object, ...]]:
         """Yields the rows."""
         table = _table(path)
         if table.properties.get("hoodie.table.cdc.enabled", "false").lower() == "true":
@@ -63,7 +63,7 @@ class TimelineRows:
         "requested_time string, completion_time string, action string, state string, archived boolean"
     )
 
-    def eval(self, path: str) -> Iterator[tuple[Any, ...]]:
+    def eval(self, path: str) -> Iterator[tuple[object, ...]]:
         """Yields the rows."""
         timeline = _table(path).timeline
         for is_archived, instants in ((True, timeline.archived), (False, timeline.active)):
@@ -76,7 +76,7 @@ class Files:
 
     columns: ClassVar[str] = "partition string, file_id string, instant string, kind string, path string, bytes bigint"
 
-    def eval(self, path: str) -> Iterator[tuple[Any, ...]]:
+    def eval(self, path: str) -> Iterator[tuple[object, ...]]:
         """Yields the rows."""
         for one in _table(path).file_slices():
             if one.base_file is not None:
@@ -90,13 +90,13 @@ class History:
 
     columns: ClassVar[str] = "instant string, source string, state string, reason string, row string"
 
-    def eval(self, path: str, key: str) -> Iterator[tuple[Any, ...]]:
+    def eval(self, path: str, key: str) -> Iterator[tuple[object, ...]]:
         """Yields the rows."""
         for one in _table(path).history(key).versions:
             yield one.instant, one.source, one.state, one.reason, _json(one.values) if one.values else None
 
 
-_FUNCTIONS: dict[str, type[Any]] = {
+_FUNCTIONS: dict[str, type[Changes | TimelineRows | Files | History]] = {
     "mortice_changes": Changes,
     "mortice_timeline": TimelineRows,
     "mortice_files": Files,

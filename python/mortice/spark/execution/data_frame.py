@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -36,7 +36,7 @@ from mortice.spark.execution.tasks import (
 from mortice.spark.schema import spark_arrow_schema, spark_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from mortice.spark.execution.metrics import Metrics
 
@@ -107,7 +107,7 @@ def collected(
     scan: PlannedScan,
     function: Callable[[list[bytes], list[list[bytes]]], ReadNumbered],
     schema: pa.Schema,
-) -> list[Any]:
+) -> list[Row]:
     """Returns what a function makes of the splits of each task, as rows.
 
     Args:
@@ -120,7 +120,7 @@ def collected(
     if not descriptors:
         return []
     frame = task_numbers(spark, len(descriptors)).mapInArrow(function(queries, list(descriptors)), spark_schema(schema))
-    rows: list[Any] = frame.collect()
+    rows: list[Row] = frame.collect()
     return rows
 
 

@@ -13,7 +13,7 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -50,7 +50,7 @@ class _PlannedPartition(InputPartition):
         queries, rests = self._serialize()
         return tuple(queries), tuple(rests)
 
-    def __reduce__(self) -> tuple[Callable[..., SplitPartition], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., SplitPartition], tuple[object, ...]]:
         return SplitPartition, self.value
 
 

@@ -82,7 +82,7 @@ def freeze_until_collected() -> bool:
     return True
 
 
-def _unfreeze(phase: str, info: dict[str, Any]) -> None:
+def _unfreeze(phase: str, info: dict[str, int]) -> None:
     """For `gc.callbacks`."""
     if phase == "stop" and info["generation"] == _OLDEST_GENERATION:
         gc.callbacks.remove(_unfreeze)
@@ -112,7 +112,7 @@ def keep_unchanged() -> bool:
     return True
 
 
-def _if_changed(read: Callable[[Any], None]) -> Callable[[Any], None]:
+def _if_changed(read: Callable[[zipimport.zipimporter], None]) -> Callable[[zipimport.zipimporter], None]:
     """`zipimporter.invalidate_caches` that calls `read`, the original, only if the archive has changed."""
     known: dict[str, tuple[_Stamp, object]] = {}
 

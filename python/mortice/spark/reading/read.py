@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice.expressions.filters import Filters
 from mortice.spark.execution.data_frame import count_rows, data_frame
@@ -41,7 +41,7 @@ def read(  # noqa: PLR0917
     begin: InstantLike = None,
     end: InstantLike = None,
     semantics: str = _Default("1.x"),
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     *,
     metrics: Metrics | None = None,
 ) -> DataFrame:
@@ -102,7 +102,7 @@ def read_stored(  # noqa: PLR0917
     columns: Sequence[str],
     filters: Filters,
     query_type: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
 ) -> DataFrame:
     """Returns rows as a write has to know them: options of Hudi in the session's configuration do not apply.
 
@@ -130,7 +130,7 @@ def count(  # noqa: PLR0917
     begin: InstantLike = None,
     end: InstantLike = None,
     semantics: str = _Default("1.x"),
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> int:
     """Returns the number of rows that `read` would return with the same arguments.
 
@@ -165,7 +165,10 @@ def count(  # noqa: PLR0917
 
 
 def _query(
-    spark: SparkSession, uri: str | os.PathLike[str], options: Mapping[str, Any] | None, arguments: Mapping[str, Any]
+    spark: SparkSession,
+    uri: str | os.PathLike[str],
+    options: Mapping[str, object] | None,
+    arguments: Mapping[str, object],
 ) -> Query:
     """Returns the query. Arguments take precedence over options, and these over the session's configuration."""
     given = {name: value for name, value in arguments.items() if value is not None and not isinstance(value, _Default)}

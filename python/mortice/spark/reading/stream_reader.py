@@ -40,7 +40,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -76,13 +76,13 @@ class Offset:
         """Returns the end of a batch that begins here; `after` is this position on a timeline of that layout."""
         return Offset(instant, layout, after, is_start=False)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Returns the form that Spark stores."""
         after = {} if self.is_start else {"after": self.after or EARLIEST}
         return {"version": VERSION, "layout": self.layout, **after, "instant": self.instant or EARLIEST}
 
     @classmethod
-    def from_json(cls, stored: Any) -> Offset:
+    def from_json(cls, stored: object) -> Offset:
         """Parses the form that `to_json` returned.
 
         Raises `InvalidArgumentError` if it is invalid, `UnsupportedError` if a later release wrote it.
@@ -102,7 +102,7 @@ class Offset:
         return cls(_position(stored, "instant"), layout, _position(stored, "after"), is_start="after" not in stored)
 
 
-def _position(stored: Mapping[str, Any], name: str) -> str | None:
+def _position(stored: Mapping[str, object], name: str) -> str | None:
     text = stored.get(name, EARLIEST if name == "after" else None)
     if text == EARLIEST:
         return None
@@ -144,11 +144,11 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The last offset that was returned, by this process or before a restart; `_ranges` continues after it."""
         self._until: str | None = None
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+    def initialOffset(self) -> dict[str, object]:  # noqa: N802
         """Returns where a query without a checkpoint starts."""
         return self._initial().to_json()
 
-    def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: dict[str, object] | None = None, limit: ReadLimit | None = None) -> dict[str, object]:  # noqa: N802
         """Returns the end of the next batch, or `start` if there is no commit. Spark 4.0 and 4.1 pass no arguments."""
         begin = (self._last or self._initial()) if start is None else Offset.from_json(start)
         instants, size = self._limits(limit)
@@ -180,12 +180,12 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # An empty string is before every instant: an empty table has no commits.
         self._until = self._query.query.table().ranges("latest").position or ""
 
-    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
+    def reportLatestOffset(self) -> dict[str, object] | None:  # noqa: N802
         """Returns the current end of the table, for the query's progress reports."""
         ranges = self._query.query.table().ranges("latest")
         return Offset(ranges.position, ranges.layout).to_json()
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         """Returns the tasks of the batch after `start`, up to and including `end`."""
         begin, until = Offset.from_json(start), Offset.from_json(end)
         self._know(until)

@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
@@ -57,12 +57,12 @@ _SECRET = re.compile(r"secret|password|token|credential|account\.key|access\.key
 _REMEDY = "write them by mortice.spark.write, or run the statement by mortice.spark.sql(spark, '…')"
 
 
-def is_of_catalog(options: Mapping[str, Any]) -> bool:
+def is_of_catalog(options: Mapping[str, str]) -> bool:
     """Returns true for options of a table that is created in the catalog, and not of a query or a view."""
     return str(options.get("provider", "")).lower() == "mortice" and "owner" in options
 
 
-def catalog_path(options: Mapping[str, Any]) -> str | None:
+def catalog_path(options: Mapping[str, str]) -> str | None:
     """Returns the path that options of a catalog table have."""
     path = options.get("path") or options.get("location")
     if path is None:
@@ -71,7 +71,7 @@ def catalog_path(options: Mapping[str, Any]) -> str | None:
     return re.sub(r"^file:/(?!/)", "/", str(path))
 
 
-def with_options(schema: StructType, options: Mapping[str, Any]) -> StructType:
+def with_options(schema: StructType, options: Mapping[str, str]) -> StructType:
     """Returns the columns of a new catalog table, with its path and options in their metadata.
 
     Raises `InvalidArgumentError` for a table without a path, and for options that are secrets.
@@ -104,7 +104,7 @@ def with_options(schema: StructType, options: Mapping[str, Any]) -> StructType:
     return StructType(fields)
 
 
-def read_options(options: Mapping[str, Any], schema: StructType | None) -> dict[str, Any]:
+def read_options(options: Mapping[str, str], schema: StructType | None) -> dict[str, str]:
     """Returns the options of a query: those that Spark passes, and those of the catalog table that `schema` is of."""
     given = _of_query(options)
     if "path" in given or "paths" in given:
@@ -121,7 +121,7 @@ def read_options(options: Mapping[str, Any], schema: StructType | None) -> dict[
     return {**stored, **given}
 
 
-def write_options(options: Mapping[str, Any], schema: StructType) -> dict[str, Any]:
+def write_options(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
     """Returns the options of a write: those that Spark passes, and those of the catalog table that it is to.
 
     Raises `UnsupportedError` if it is not certain which table that is.
@@ -151,7 +151,7 @@ def write_options(options: Mapping[str, Any], schema: StructType) -> dict[str, A
     return {OPERATION: "insert", **of_write, **options}
 
 
-def stored_options(schema: StructType) -> dict[str, Any] | None:
+def stored_options(schema: StructType) -> dict[str, str] | None:
     """Returns the options that the columns of a catalog table have, with its path; None if they have none."""
     return _stored(schema, READS)
 
@@ -162,7 +162,7 @@ def managed_name(schema: StructType) -> str | None:
     return next((str(name) for name in found), None)
 
 
-def _of_query(options: Mapping[str, Any]) -> dict[str, Any]:
+def _of_query(options: Mapping[str, str]) -> dict[str, str]:
     if not is_of_catalog(options):
         return dict(options)
     path = catalog_path(options)
@@ -178,11 +178,11 @@ def _is_kept(name: str) -> bool:
     return plain in _OWN or plain.startswith(("hoodie.", "mortice.", "as.of.")) or is_of_storage(name)
 
 
-def _stored(schema: StructType | None, key: str) -> dict[str, Any] | None:
+def _stored(schema: StructType | None, key: str) -> dict[str, str] | None:
     for field in schema or ():
         found = (field.metadata or {}).get(key)
         if found is not None:
-            options: dict[str, Any] = json.loads(found)
+            options: dict[str, str] = json.loads(found)
             return options
     return None
 

@@ -17,7 +17,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
@@ -33,7 +33,7 @@ from mortice.values.options import checked_count, checked_uri
 from mortice.values.visible_text import visible_text
 
 
-def parse_count(name: str, value: Any) -> int:
+def parse_count(name: str, value: object) -> int:
     """Returns the value as an integer of 1 or more. Raises `InvalidArgumentError`."""
     try:
         number = int(value.strip()) if isinstance(value, str) else value
@@ -42,7 +42,7 @@ def parse_count(name: str, value: Any) -> int:
     return checked_count(f"the option {name}", number)
 
 
-def parse_bool(name: str, value: Any) -> bool:
+def parse_bool(name: str, value: object) -> bool:
     """Returns the value of `true` or `false`, in any case. Raises `InvalidArgumentError`."""
     text = str(value).strip().lower()
     if text not in ("true", "false"):
@@ -149,9 +149,9 @@ class Query:
         return table.prepare(snapshot)
 
 
-def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:
+def by_one_name(options: Mapping[str, object] | None) -> dict[str, object]:
     """Returns options by lower-case name, as Spark passes them; synonyms and `spark.hoodie.x` get their one name."""
-    named: dict[str, Any] = {}
+    named: dict[str, object] = {}
     for given, value in (options or {}).items():
         name = str(given).lower()
         if name.startswith(f"{opt.SPARK_PREFIX}hoodie."):
@@ -166,7 +166,7 @@ def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:
     return named
 
 
-def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
+def read_query(options: Mapping[str, object], uri: str | None = None) -> Query:
     """Parses a query. Values are strings; columns, filters and instants may be Python values as well.
 
     Raises `InvalidArgumentError`, `UnsupportedError`.
@@ -178,7 +178,7 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         uri=path,
         columns=_columns(rest.pop(opt.COLUMNS, None)),
         filters=_filters(rest.pop(opt.FILTERS, None)),
-        as_of=rest.pop(opt.AS_OF, None),
+        as_of=cast("InstantLike", rest.pop(opt.AS_OF, None)),
         read_optimized=kind == "read_optimized",
         merge=_is_merged(str(rest.pop(opt.MERGE_TYPE, "payload_combine"))),
         emit_deletes=parse_bool(opt.EMIT_DELETES, rest.pop(opt.EMIT_DELETES, False)),
@@ -201,7 +201,7 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
     return query
 
 
-def _path(path: Any, paths: Any, uri: str | None) -> str:
+def _path(path: object, paths: object, uri: str | None) -> str:
     if uri is not None:
         return checked_uri(uri)
     if path is None and paths is not None:
@@ -216,7 +216,7 @@ def _path(path: Any, paths: Any, uri: str | None) -> str:
     return checked_uri(path)
 
 
-def _columns(value: Any) -> Any:
+def _columns(value: object) -> Any:
     if not isinstance(value, str):
         return value
     names = _json("columns", value) if value.lstrip().startswith("[") else [name.strip() for name in value.split(",")]
@@ -227,7 +227,7 @@ def _columns(value: Any) -> Any:
     return names
 
 
-def _filters(value: Any) -> Any:
+def _filters(value: object) -> Any:
     """Returns filters: of a string, JSON if it begins as a list of JSON does, and else the text itself."""
     if not isinstance(value, str):
         return value
@@ -239,9 +239,9 @@ def _filters(value: Any) -> Any:
     return value
 
 
-def _json(name: str, value: Any) -> Any:
+def _json(name: str, value: object) -> Any:
     try:
-        return json.loads(value)
+        return json.loads(cast("str", value))
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(f"the option {name} must be JSON, got {value!r}: {error}") from error
 
@@ -255,13 +255,13 @@ def _query_type(query_type: str) -> str:
     return kind
 
 
-def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
+def _incremental(kind: str, rest: dict[str, object]) -> Incremental | None:
     """Removes the options of incremental queries from `rest`; returns None if the query is another one."""
-    begin, end = rest.pop(opt.BEGIN, None), rest.pop(opt.END, None)
+    begin, end = (cast("InstantLike", rest.pop(name, None)) for name in (opt.BEGIN, opt.END))
     form = str(rest.pop(opt.INCREMENTAL_FORMAT, "latest_state")).strip().lower()
     holes = rest.pop(opt.HOLES, None)
     version = rest.pop(opt.INCREMENTAL_VERSION, None)
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         argument: parse_bool(name, rest.pop(name)) for name, argument in _INCREMENTAL_FLAGS.items() if name in rest
     }
     if kind != "incremental":
@@ -325,7 +325,7 @@ _READ_OPTIONS = {
 """Options, and the fields of `ReadOptions` that they are."""
 
 
-def _read_options(rest: dict[str, Any]) -> ReadOptions:
+def _read_options(rest: dict[str, object]) -> ReadOptions:
     """Removes the options that are fields of `ReadOptions` from `rest`, and returns them with the defaults of Spark."""
     # One thread: Spark gives a task one core and forks its workers.
     given: dict[str, Any] = {"batch_rows": DEFAULT_BATCH_ROWS, "threads": 1}
@@ -347,13 +347,13 @@ def _parsed(name: str, value: Any, kind: object) -> Any:
     return parse_count(name, value) if int in (kind, *get_args(kind)) else value
 
 
-def _storage_options(rest: dict[str, Any]) -> dict[str, Any]:
+def _storage_options(rest: dict[str, object]) -> dict[str, object]:
     return {name.removeprefix(opt.STORAGE_PREFIX): rest.pop(name) for name in list(rest) if opt.is_of_storage(name)}
 
 
-def _merger(value: Any) -> Merge | None:
+def _merger(value: object) -> Merge | None:
     """Returns the merge function, imported if it is given by name."""
-    return imported(value) if isinstance(value, str) else value
+    return imported(value) if isinstance(value, str) else cast("Merge | None", value)
 
 
 def _is_merged(merge_type: str) -> bool:
@@ -365,7 +365,7 @@ def _is_merged(merge_type: str) -> bool:
     return True
 
 
-def _check_other(name: str, value: Any) -> None:
+def _check_other(name: str, value: object) -> None:
     """Rejects an option that is not read, or warns that it is ignored."""
     if name in opt.STREAMING:
         raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.settings import option_names as opt
@@ -46,14 +45,14 @@ class StreamQuery:
         return self.between(AFTER_ALL, None)
 
 
-def is_of_stream(options: Mapping[str, Any]) -> bool:
+def is_of_stream(options: Mapping[str, object]) -> bool:
     """Returns true if only a stream has such options: Spark requests the schema before it says what it is for."""
     names = by_one_name(options)
     kind = str(names.get(opt.QUERY_TYPE, "")).strip().lower()
     return any(name in names for name in opt.STREAMING) or (kind == "incremental" and opt.BEGIN not in names)
 
 
-def read_stream(options: Mapping[str, Any]) -> StreamQuery:
+def read_stream(options: Mapping[str, object]) -> StreamQuery:
     """Parses a streaming query. Raises `InvalidArgumentError`, `UnsupportedError`."""
     rest = by_one_name(options)
     start, inclusive = _start(rest), parse_bool(opt.START_INCLUSIVE, rest.pop(opt.START_INCLUSIVE, False))
@@ -81,7 +80,7 @@ def read_stream(options: Mapping[str, Any]) -> StreamQuery:
     return StreamQuery(query, replace(query.incremental, arguments=arguments), start, inclusive, *limits)
 
 
-def _start(rest: dict[str, Any]) -> str:
+def _start(rest: dict[str, object]) -> str:
     given = {name: str(rest.pop(name)).strip() for name in (opt.START, opt.START_OFFSET) if name in rest}
     if len(set(given.values())) > 1:
         raise InvalidArgumentError(f"{opt.START} and {opt.START_OFFSET} differ: {given}; give one of them")
@@ -91,12 +90,12 @@ def _start(rest: dict[str, Any]) -> str:
     return start
 
 
-def _limit(rest: dict[str, Any], name: str) -> int | None:
+def _limit(rest: dict[str, object], name: str) -> int | None:
     value = rest.pop(name.lower(), None)
     return None if value is None else parse_count(name, value)
 
 
-def _check_ranges(rest: Mapping[str, Any]) -> None:
+def _check_ranges(rest: Mapping[str, object]) -> None:
     """Rejects options of batch queries: ranges, and those without meaning for streams."""
     for name in _OF_RANGES:
         if name in rest:

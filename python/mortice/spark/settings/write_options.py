@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.data_frame import is_connect
@@ -31,7 +31,7 @@ class WriteTarget:
 
     uri: str
     """Its base path."""
-    storage: Mapping[str, Any]
+    storage: Mapping[str, object]
     """Options of its storage that were given, by the names of the storage."""
     options: Mapping[str, str]
     """Options of the write."""
@@ -39,12 +39,12 @@ class WriteTarget:
     """Bytes of rows up to which the driver writes them itself."""
 
     @staticmethod
-    def from_options(uri: str | os.PathLike[str], options: Mapping[str, Any] | None) -> WriteTarget:
+    def from_options(uri: str | os.PathLike[str], options: Mapping[str, object] | None) -> WriteTarget:
         """Returns the target that arguments of `write` describe. Raises `InvalidArgumentError`."""
         if options is not None and not isinstance(options, Mapping):
             raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
-        storage: dict[str, Any] = {}
-        of_write: dict[str, Any] = {}
+        storage: dict[str, object] = {}
+        of_write: dict[str, object] = {}
         for given, value in (options or {}).items():
             name = str(given)
             if name.startswith(f"{SPARK_PREFIX}hoodie."):

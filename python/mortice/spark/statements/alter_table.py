@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -84,7 +84,13 @@ class _Change:
         self.spark, self.cursor = spark, cursor
         self.options = {name: value for name, value in table.write_options().items() if not is_of_storage(name)}
         self.table = table.opened(spark)
-        self.changes: dict[str, Any] = {}
+        self.added: dict[str, pa.DataType] = {}
+        self.dropped: list[str] = []
+        self.renamed: dict[str, str] = {}
+        self.types: dict[str, pa.DataType] = {}
+        self.nullable: list[str] = []
+        self.comments: dict[str, str] = {}
+        self.moved: dict[str, str | None] = {}
         self.partitions: list[str] | None = None
 
     def write(self) -> None:
@@ -92,8 +98,19 @@ class _Change:
         if self.partitions is not None:
             if self.partitions:
                 self.table.delete_partitions(self.partitions, self.options)
-        elif self.changes:
-            self.table.alter(**self.changes, options=self.options)
+            return
+        changes = self.added, self.dropped, self.renamed, self.types, self.nullable, self.comments, self.moved
+        if any(changes):
+            self.table.alter(
+                add=self.added or None,
+                drop=self.dropped or None,
+                rename=self.renamed or None,
+                type=self.types or None,
+                nullable=self.nullable or None,
+                comment=self.comments or None,
+                move=self.moved or None,
+                options=self.options,
+            )
 
     def add(self) -> None:
         """Reads `ADD COLUMNS (tip double COMMENT 'x' AFTER fare, …)`."""
@@ -117,14 +134,14 @@ class _Change:
             path = ".".join([*([self._path(parents)] if parents else []), name])
             added[path] = field.type
             self._describe(path, column)
-        self.changes["add"] = added
+        self.added = added
 
     def _describe(self, path: str, column: ColumnClause) -> None:
         if column.comment is not None:
-            self.changes.setdefault("comment", {})[path] = column.comment
+            self.comments[path] = column.comment
         if column.is_first or column.after is not None:
             behind = None if column.after is None else self._neighbour(path, column.after)
-            self.changes.setdefault("move", {})[path] = behind
+            self.moved[path] = behind
 
     def drop(self) -> None:
         """Reads `DROP COLUMNS (a, b.c)` and `DROP PARTITION (dt = '…')`."""
@@ -150,7 +167,7 @@ class _Change:
         if is_in_brackets:
             cursor.expect(")")
         if dropped:
-            self.changes["drop"] = dropped
+            self.dropped = dropped
 
     def _drop_partitions(self) -> None:
         """Reads the partitions; one that is not there has no effect, as in Hudi."""
@@ -167,7 +184,7 @@ class _Change:
         self.cursor.expect("COLUMN")
         path = self._path_here()
         self.cursor.expect("TO")
-        self.changes["rename"] = {path: self.cursor.name()[-1]}
+        self.renamed = {path: self.cursor.name()[-1]}
 
     def alter(self) -> None:
         """Reads `ALTER COLUMN a TYPE bigint`, `CHANGE COLUMN a b bigint COMMENT 'x' AFTER c` and their like."""
@@ -184,13 +201,13 @@ class _Change:
         if cursor.take("TYPE"):
             self._widen(path, ColumnClause((path,), "", cursor.at))
         elif cursor.take("COMMENT"):
-            self.changes.setdefault("comment", {})[path] = cursor.string()
+            self.comments[path] = cursor.string()
         elif cursor.take("FIRST"):
-            self.changes.setdefault("move", {})[path] = None
+            self.moved[path] = None
         elif cursor.take("AFTER"):
-            self.changes.setdefault("move", {})[path] = self._neighbour(path, cursor.name()[-1])
+            self.moved[path] = self._neighbour(path, cursor.name()[-1])
         elif cursor.take("DROP", "NOT", "NULL"):
-            self.changes.setdefault("nullable", []).append(path)
+            self.nullable.append(path)
         elif cursor.words("SET") or cursor.words("DROP"):
             raise cursor.error("TYPE, COMMENT, FIRST, AFTER or DROP NOT NULL is expected here; others cannot be done")
         else:
@@ -200,7 +217,7 @@ class _Change:
         column = column_clause(self.cursor)
         new = column.path[-1]
         if new != path.rpartition(".")[2]:
-            self.changes.setdefault("rename", {})[path] = new
+            self.renamed[path] = new
             path = ".".join([*path.split(".")[:-1], new])
         self._widen(path, column)
         self._describe(path, column)
@@ -209,7 +226,7 @@ class _Change:
         if not column.kind:
             column = ColumnClause(column.path, type_text(self.cursor), column.place)
         kind = arrow_schema(types_of(self.spark, self.cursor, [column])).field(0).type
-        self.changes.setdefault("type", {})[path] = kind
+        self.types[path] = kind
 
     def _column_word(self) -> None:
         if not self.cursor.take("COLUMN") and not self.cursor.take("COLUMNS"):
@@ -236,7 +253,7 @@ class _Change:
         """Returns the table's name of the column that `path` is put behind."""
         parents = path.split(".")[:-1]
         found = self._found([*parents, name])
-        added = [one.rpartition(".")[2] for one in self.changes.get("add", {})]
+        added = [one.rpartition(".")[2] for one in self.added]
         if found is None and name in added:
             return name
         if found is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, UnsupportedError
@@ -49,7 +49,7 @@ class InsertPolicy:
         options: The options of writes of the table.
     """
 
-    def __init__(self, spark: SparkSession, options: Mapping[str, Any]) -> None:
+    def __init__(self, spark: SparkSession, options: Mapping[str, object]) -> None:
         self.spark = spark
         self._table = {name: str(value) for name, value in options.items()}
         own = (_OPERATION, INTO_OPERATION, _POLICY, _DROPS, _MODE, _BULK, _OVERWRITE_MODE)
@@ -63,7 +63,7 @@ class InsertPolicy:
         found = self._session(name)
         return self._table.get(name) if found is None else found
 
-    def into(self) -> tuple[str, dict[str, Any]]:
+    def into(self) -> tuple[str, dict[str, object]]:
         """Returns the operation of INSERT INTO, and its options."""
         self._check_mode()
         name = _OPERATION if self._given(_OPERATION) is not None else INTO_OPERATION
@@ -80,7 +80,7 @@ class InsertPolicy:
         is_insert = operation == "upsert" and policy.lower() in ("drop", "fail")
         return "insert" if is_insert else operation, {**options, _POLICY: policy}
 
-    def overwrite(self) -> dict[str, Any]:
+    def overwrite(self) -> dict[str, object]:
         """Returns the options of INSERT OVERWRITE."""
         self._check_mode()
         operation = self._session(_OPERATION)
@@ -98,7 +98,7 @@ class InsertPolicy:
             raise InvalidArgumentError(f"{_OVERWRITE_MODE} must be static or dynamic, got {mode!r}")
         return str(mode).lower() == "dynamic"
 
-    def _combined(self) -> dict[str, Any]:
+    def _combined(self) -> dict[str, object]:
         combines = self._session(_COMBINES)
         return self._others if combines is None else {**self._others, _COMBINES: combines}
 
@@ -203,7 +203,7 @@ def _overwritten(
 
 def _static_values(
     spark: SparkSession, cursor: Cursor, target: TargetTable, values: Mapping[str, str | None]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Returns the values of partition columns that the clause gives, cast to the columns as Spark does."""
     static = {}
     for name, text in values.items():
@@ -225,7 +225,7 @@ def _selected(  # noqa: PLR0917
     cursor: Cursor,
     target: TargetTable,
     values: Mapping[str, str | None],
-    static: Mapping[str, Any],
+    static: Mapping[str, object],
     before: Expression | None,
 ) -> DataFrame:
     """Returns the rows of the query, as those of the table.
@@ -268,7 +268,7 @@ def _null_for_default(cursor: Cursor) -> None:
             cursor.replace(tokens[at].start, tokens[at].end, "NULL")
 
 
-def _typed(rows: DataFrame, names: Sequence[str], target: TargetTable, static: Mapping[str, Any]) -> DataFrame:
+def _typed(rows: DataFrame, names: Sequence[str], target: TargetTable, static: Mapping[str, object]) -> DataFrame:
     """Returns rows with the names and types of the table; null in columns that they do not have."""
     from pyspark.sql import functions as f
 

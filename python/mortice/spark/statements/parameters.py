@@ -12,7 +12,6 @@ import decimal
 import numbers
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.statements.tokens import Token
@@ -33,7 +32,7 @@ def _string(text: str) -> str:
     return f"'{text}'" if _PLAIN.fullmatch(text) else f"CAST(X'{encoded.hex()}' AS STRING)"
 
 
-def literal(name: str, value: Any) -> str:
+def literal(name: str, value: object) -> str:
     """Returns a Python value as SQL; `name` is for the message of an error."""
     if value is None:
         return "NULL"
@@ -58,7 +57,7 @@ def literal(name: str, value: Any) -> str:
     return f"({number})" if number.startswith("-") else number
 
 
-def _number(name: str, value: Any) -> str:
+def _number(name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, numbers.Integral):
@@ -99,11 +98,11 @@ def _time(name: str, value: datetime.date | datetime.timedelta) -> str:
     return f"TIMESTAMP_LTZ '{value.astimezone(datetime.timezone.utc).isoformat(sep=' ')}'"
 
 
-Parameters = Mapping[str, Any] | Sequence[Any]
+Parameters = Mapping[str, object] | Sequence[object]
 _ARGS = "args"
 
 
-def parameters_of(given: Mapping[str, Any], tokens: Sequence[Token]) -> Parameters:
+def parameters_of(given: Mapping[str, object], tokens: Sequence[Token]) -> Parameters:
     """Returns the values of the parameters, of the keyword arguments of `mortice.spark.sql`.
 
     As with `spark.sql`, the argument `args` alone has all of them, by name or in order, unless it is itself one.
@@ -171,7 +170,7 @@ def bound(tokens: Sequence[Token], given: Parameters) -> tuple[list[Token], list
     return [*made, *tokens[done:]], replaced
 
 
-def _token(value: Any, text: str, start: int, end: int) -> Token:
+def _token(value: object, text: str, start: int, end: int) -> Token:
     if isinstance(value, str):
         return Token("STRING", str.__str__(value), start, end)
     if isinstance(value, bool):

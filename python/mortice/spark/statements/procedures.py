@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["call"]
 
-_Arguments = dict[str, Any]
+_Arguments = dict[str, object]
 _KINDS = {bool: "boolean", int: "bigint"}
 """The types of results whose columns are those of Hudi; others are strings."""
 
@@ -37,7 +37,7 @@ class _Called:
 
     spark: SparkSession
     target: WriteTarget
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     """Options of the service and of the storage, as they were given."""
     given: _Arguments
     """The other arguments, all of which the procedure has."""
@@ -55,7 +55,7 @@ class _Called:
         return next((self.given[name] for name in names if self.given.get(name)), None)
 
 
-_Run = Callable[[_Called], Any]
+_Run = Callable[[_Called], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Procedure:
 def _scheduled(service: Callable[..., Any]) -> _Run:
     """Returns the procedure of a service with the argument `op`: schedule, execute, or both."""
 
-    def run(called: _Called) -> Any:
+    def run(called: _Called) -> object:
         op = called.first(_OP) or "scheduleandexecute"
         kinds = {"execute": (False, True), "schedule": (True, False), "run": (True, True)}
         schedule, runs = kinds.get(str(op).lower(), (True, True))
@@ -83,11 +83,11 @@ def _scheduled(service: Callable[..., Any]) -> _Run:
     return run
 
 
-def _build_metadata(called: _Called) -> Any:
+def _build_metadata(called: _Called) -> object:
     return build_metadata(called.spark, called.target.uri, called.options)
 
 
-def _verify(called: _Called) -> Any:
+def _verify(called: _Called) -> object:
     asked = {"contents": True, "keys": False, **called.named({name: name for name in _LEVELS})}
     storage = {name: value for name, value in called.options.items() if is_of_storage(name)}
     return verify(called.spark, called.target.uri, storage, **asked)
@@ -96,14 +96,14 @@ def _verify(called: _Called) -> Any:
 def _with_options(method: str, arguments: Mapping[str, str] | None = None) -> _Run:
     """Returns the procedure of a method that takes options, some of which are arguments of the procedure."""
 
-    def run(called: _Called) -> Any:
+    def run(called: _Called) -> object:
         return getattr(called.table(), method)({**called.target.options, **called.named(arguments or {})})
 
     return run
 
 
 def _of_instant(method: str) -> _Run:
-    def run(called: _Called) -> Any:
+    def run(called: _Called) -> object:
         return getattr(called.table(), method)(_instant(called), options=called.target.options)
 
     return run
@@ -116,13 +116,13 @@ def _instant(called: _Called) -> str:
     return str(instant)
 
 
-def _rollback_to_instant(called: _Called) -> Any:
+def _rollback_to_instant(called: _Called) -> object:
     """Undoes one instant, as the procedure of Hudi does despite its name."""
     called.table().rollback(_instant(called), options=called.target.options)
     return [{"rollback_result": True}]
 
 
-def _restore_to_instant(called: _Called) -> Any:
+def _restore_to_instant(called: _Called) -> object:
     begin = time.monotonic()
     done = called.table().restore(_instant(called), options=called.target.options)
     return [
@@ -135,7 +135,7 @@ def _restore_to_instant(called: _Called) -> Any:
     ]
 
 
-def _create_savepoint(called: _Called) -> Any:
+def _create_savepoint(called: _Called) -> object:
     instant = called.first(_INSTANT)
     named = called.named(_SAVEPOINT)
     called.table().savepoint(None if instant is None else str(instant), options=called.target.options, **named)
@@ -145,7 +145,7 @@ def _create_savepoint(called: _Called) -> Any:
 def _of_savepoint(method: str, title: str) -> _Run:
     """Returns the procedure of a method for a savepoint, by default the latest one."""
 
-    def run(called: _Called) -> Any:
+    def run(called: _Called) -> object:
         table, given = called.table(), called.first(_INSTANT)
         found = [one.requested_time for one in table.timeline.active if one.is_completed and one.action == "savepoint"]
         if not found:
@@ -161,15 +161,15 @@ def _of_savepoint(method: str, title: str) -> _Run:
     return run
 
 
-def _commits(called: _Called) -> Any:
-    limit = int(called.given.get("limit", 10))
+def _commits(called: _Called) -> object:
+    limit = int(str(called.given.get("limit", 10)))
     return [
         dataclasses.asdict(one) if dataclasses.is_dataclass(one) else {"instant": str(one)}
         for one in list(reversed(list(called.table().timeline)))[:limit]
     ]
 
 
-def _properties(called: _Called) -> Any:
+def _properties(called: _Called) -> object:
     return [{"key": name, "value": value} for name, value in sorted(called.table().properties.items())]
 
 
@@ -280,17 +280,17 @@ def _arguments(spark: SparkSession, cursor: Cursor, order: Sequence[str]) -> _Ar
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _value(spark: SparkSession, text: Expression) -> Any:
+def _value(spark: SparkSession, text: Expression) -> object:
     return parsed_query(spark, text, "SELECT ").collect()[0][0]
 
 
-def _options(given: Any) -> dict[str, Any]:
+def _options(given: object) -> dict[str, object]:
     """Returns options in Hudi's form: `a=1,b=2`."""
     pairs = [pair.partition("=") for pair in str(given).split(",")] if given else []
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _rows(spark: SparkSession, result: Any) -> DataFrame:
+def _rows(spark: SparkSession, result: object) -> DataFrame:
     """Returns what a service did: one row for each thing, its fields as strings, lists as JSON."""
     things = result if isinstance(result, (list, tuple)) else [result]
     rows = [_fields(thing) for thing in things]
@@ -300,7 +300,7 @@ def _rows(spark: SparkSession, result: Any) -> DataFrame:
     return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
 
 
-def _fields(thing: Any) -> dict[str, Any]:
+def _fields(thing: object) -> dict[str, object]:
     if isinstance(thing, dict) and all(isinstance(value, (str, bool, int)) for value in thing.values()):
         return thing
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
@@ -312,7 +312,7 @@ def _fields(thing: Any) -> dict[str, Any]:
     return {str(name): _text(value) for name, value in thing.items()}
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, default=str)

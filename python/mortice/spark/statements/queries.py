@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError, TableNotFoundError
 from mortice.spark.reading.read import read
@@ -56,7 +56,7 @@ class Views:
         self._given: dict[str, str] = {}
         self._kept: set[str] = set()
         self._newest: dict[str, tuple[SqlTable, DataFrame]] = {}
-        self._frames: dict[tuple[Any, ...], DataFrame] = {}
+        self._frames: dict[tuple[object, ...], DataFrame] = {}
 
     def put_in_place(self, cursor: Cursor, skipped: Collection[int] = ()) -> None:
         """Replaces names in a statement by views, from the next token on.
@@ -180,7 +180,7 @@ class Views:
         if len(relation.parts) > 1 and title is not None:
             cursor.replace_qualifiers([[part.lower() for part in relation.parts]], title)
 
-    def _read(self, path: str, as_of: str | None, options: Mapping[str, Any]) -> DataFrame:
+    def _read(self, path: str, as_of: str | None, options: Mapping[str, object]) -> DataFrame:
         """Returns the rows of a table; those of one state for the whole statement."""
         given = {name: value for name, value in options.items() if as_of is None or name != AS_OF}
         key = (path, as_of, tuple(sorted((name, str(value)) for name, value in given.items())))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.statements.alter_table import alter_table
@@ -27,7 +27,7 @@ _NOT_SQL = re.compile(r"\s*(SET|RESET|ADD|LIST)\s", re.IGNORECASE)
 _QUERIES = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(", "EXPLAIN", "CACHE", "CREATE", "REPLACE")
 
 
-def sql(spark: SparkSession, text: str, /, **args: Any) -> DataFrame:
+def sql(spark: SparkSession, text: str, /, **args: object) -> DataFrame:
     """Runs a SQL statement, also those that Spark does not run on a Python data source. Works on Spark 3.5 and later.
 
         mortice.spark.sql(spark, "UPDATE trips SET fare = fare * 1.1 WHERE city = :city", city="oslo")

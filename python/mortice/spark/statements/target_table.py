@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -53,7 +53,7 @@ class TargetTable:
         self.of_storage = {name: value for name, value in self.options.items() if is_of_storage(name)}
 
     @property
-    def table_options(self) -> dict[str, Any]:
+    def table_options(self) -> dict[str, object]:
         """The options for methods of `Table`: those of writes, and of the sync with a catalog."""
         return {name: value for name, value in self.options.items() if not is_of_storage(name)}
 
@@ -168,7 +168,7 @@ def whole_partitions(spark: SparkSession, table: Table, values: Mapping[str, str
     return paths
 
 
-def _filters(spark: SparkSession, table: Table, values: Mapping[str, str | None]) -> list[tuple[Any, ...]]:
+def _filters(spark: SparkSession, table: Table, values: Mapping[str, str | None]) -> list[tuple[object, ...]]:
     wanted = {name: text for name, text in partition_names(table, values).items() if text is not None}
     if not wanted:
         return []

@@ -14,7 +14,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice import _mortice
 from mortice.catalogs.options import without_sync
@@ -44,14 +44,14 @@ class SqlTable:
     """A table of a statement."""
 
     path: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     """The options that it has in the catalog, or that its view has."""
     name: str | None = None
     """Its name in the catalog; None for paths and views."""
     is_managed: bool = False
     """Whether DROP TABLE deletes its files, as it was created without a location."""
 
-    def write_options(self) -> dict[str, Any]:
+    def write_options(self) -> dict[str, object]:
         """Returns the options of writes and of the storage.
 
         Properties of the table count as the table has them now: an upgrade may have changed those in the catalog.
@@ -64,7 +64,7 @@ class SqlTable:
             return False
         return plain.startswith("hoodie.") and decision(plain) not in (Decision.TAKEN, Decision.REFUSED)
 
-    def change_options(self, spark: SparkSession) -> dict[str, Any]:
+    def change_options(self, spark: SparkSession) -> dict[str, object]:
         """Returns the options of statements that change rows: those of writes, with the index that the session sets."""
         return {**self.write_options(), **session_index(spark)}
 

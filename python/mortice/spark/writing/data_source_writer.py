@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
@@ -36,7 +35,7 @@ REPLACING = ("insert_overwrite", "insert_overwrite_table")
 INSERTING = ("insert", "bulk_insert")
 
 
-def task_insert_writer(options: Mapping[str, Any], schema: StructType, *, overwrite: bool) -> DataSourceWriter:
+def task_insert_writer(options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> DataSourceWriter:
     """Begins a write, and creates the table if there is none.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mortice import _mortice
 from mortice._mortice import Commit
@@ -32,7 +32,7 @@ class ServiceTasks:
     """
 
     def __init__(
-        self, spark: SparkSession, uri: str | os.PathLike[str], service: str, options: Mapping[str, Any] | None
+        self, spark: SparkSession, uri: str | os.PathLike[str], service: str, options: Mapping[str, object] | None
     ) -> None:
         target = WriteTarget.from_options(uri, options)
         storage = target.storage_options(spark)

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -106,7 +106,7 @@ def write(  # noqa: PLR0917
     uri: str | os.PathLike[str],
     operation: str = DEFAULT_OPERATION,
     mode: str = "append",
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     validators: Sequence[Validator] = (),
     partitioner: Partitioner | None = None,
     *,

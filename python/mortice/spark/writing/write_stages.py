@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,7 +54,7 @@ class DriverStages:
         rows: What the first step has handed on: rows of the columns of chunks.
     """
 
-    def __init__(self, rows: Iterable[Sequence[Any]]) -> None:
+    def __init__(self, rows: Iterable[Sequence[object]]) -> None:
         columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
         numbers = [pa.array(column, pa.int32()) for column in columns[:5]]
         contents = [

@@ -139,7 +139,7 @@ _log = logging.getLogger("mortice")
 
 
 def stream_writer(
-    uri: str | os.PathLike[str], operation: str | None = None, options: Mapping[str, Any] | None = None
+    uri: str | os.PathLike[str], operation: str | None = None, options: Mapping[str, object] | None = None
 ) -> StreamWriter:
     """Returns a function for `foreachBatch` that writes each batch of a stream to a Hudi table, exactly once.
 
@@ -177,7 +177,7 @@ class StreamWriter:
     """A function of a batch and its number. See `stream_writer`."""
 
     def __init__(
-        self, uri: str | os.PathLike[str], operation: str | None = None, options: Mapping[str, Any] | None = None
+        self, uri: str | os.PathLike[str], operation: str | None = None, options: Mapping[str, object] | None = None
     ) -> None:
         target = WriteTarget.from_options(uri, options)
         of_write = dict(target.options)
