@@ -7,8 +7,6 @@ from typing import Any
 from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable, Partition, StoredTable
 from mortice.errors import InvalidArgumentError
 
-__all__ = ["Glue"]
-
 _MOST_ADDED, _MOST_DROPPED = 100, 25
 _OWN = ("Name", "Description", "Owner", "Retention")
 

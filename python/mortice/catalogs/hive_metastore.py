@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable, Partition, StoredTable
 from mortice.errors import InvalidArgumentError
 
-__all__ = ["HiveMetastore"]
-
 _PORT = 9083
 _MILLISECONDS = 30_000
 _AT_ONCE = 1000

@@ -10,8 +10,6 @@ from difflib import get_close_matches
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.values.caller import caller_level
 
-__all__ = ["SyncOptions", "asked_for", "without_sync"]
-
 _PREFIX = "hoodie.datasource.hive_sync."
 _ENABLED = ("hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable")
 _TOOLS = "hoodie.meta.sync.client.tool.class"

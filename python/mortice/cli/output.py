@@ -19,11 +19,7 @@ LINES = "\n\t"
 
 
 class _VisibleStream:
-    """A stream that shows control characters as escapes, except ends of lines and tabs.
-
-    Args:
-        stream: The stream that it writes to.
-    """
+    """A stream that shows control characters as escapes, except ends of lines and tabs."""
 
     def __init__(self, stream: TextIO) -> None:
         self.exact = stream

@@ -18,8 +18,6 @@ from mortice.reading.split import Split
 from mortice.table import Table
 from mortice.values.instants import InstantLike
 
-__all__ = ["TableSource"]
-
 
 class TableSource(DataSource):
     """Reads a table for Daft: only the columns that a query needs, and file slices that can have its rows, in parallel.

@@ -22,8 +22,6 @@ from mortice.reading.mergers import Merging, merging_of
 from mortice.table import Table
 from mortice.values.options import DEFAULT_SEMANTICS, checked_bool, checked_name, checked_semantics, checked_string
 
-__all__ = ["RowMerge", "merge"]
-
 COMMIT_TIME, EVENT_TIME, CUSTOM = "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"
 IGNORE_DEFAULTS, FILL_UNAVAILABLE = "IGNORE_DEFAULTS", "FILL_UNAVAILABLE"
 META_KEY, OPERATION = "_hoodie_record_key", "_hoodie_operation"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import daft
     import polars
 
-__all__ = ["duckdb", "scan_daft", "scan_polars"]
-
 TableLike = Table | str | os.PathLike[str]
 
 

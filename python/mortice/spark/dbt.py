@@ -18,8 +18,6 @@ from mortice.spark.statements.run import sql
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["main", "statements_of_sessions"]
-
 
 @contextlib.contextmanager
 def statements_of_sessions() -> Iterator[None]:

@@ -23,8 +23,6 @@ from mortice.writing.row_changes import Values
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["merge", "update_where"]
-
 _TARGET, _SOURCE = "t", "s"
 _SIDES = {"matched": "matched", "not_matched": "source", "not_matched_by_source": "target"}
 

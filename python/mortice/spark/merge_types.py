@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-__all__ = ["MISFIT", "check_fit", "ignores_case", "is_castable", "try_cast", "with_table_types"]
-
 MISFIT = "_mortice_misfit"
 """A column of the rows: what is wrong with a value, or null."""
 CASE_SENSITIVE = "spark.sql.caseSensitive"

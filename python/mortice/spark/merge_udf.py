@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructField, StructType
 
-__all__ = ["MergeFunction", "merge_udf"]
-
 
 class MergeFunction(Protocol):
     """What `merge_udf` returns: a function with the schema of the rows that it returns."""

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from mortice.spark.execution.metrics import Metrics
 
-__all__ = ["collected", "count_rows", "data_frame", "is_connect", "task_numbers"]
-
 _MOST_FUNCTION_BYTES = 16 * 1024 * 1024
 """Splits that a function may contain. Spark keeps a function in memory as bytes, and sends all of it to each executor;
 splits in rows are sent to their tasks alone. Tables that are broadcast, with 1.25 MB of files by default, have far

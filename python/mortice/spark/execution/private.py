@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["configured", "hadoop_configuration", "rows_of", "session_key"]
-
 _BETWEEN = "\x1e"
 """The record separator of ASCII, which no setting contains."""
 

@@ -10,8 +10,6 @@ from typing import Protocol
 from mortice import errors
 from mortice.errors import MorticeError
 
-__all__ = ["aborted_on_error", "typed_error", "typed_errors"]
-
 _ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
 
 

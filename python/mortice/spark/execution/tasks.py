@@ -20,16 +20,6 @@ import pyarrow as pa
 from mortice.reading.split import NumberedQueries, Split
 from mortice.spark.execution.worker import WorkerOptions
 
-__all__ = [
-    "DEFAULT_SPLIT_BYTES",
-    "MANY_CORES",
-    "PlannedScan",
-    "SerializedTasks",
-    "TaskOptions",
-    "serialize_tasks",
-    "tasks_of",
-]
-
 DEFAULT_SPLIT_BYTES = 128 * 1024 * 1024
 """Maximum bytes that one task reads, as for Spark's own file sources."""
 MANY_CORES = 200
@@ -100,10 +90,6 @@ class SerializedTasks(Sequence[list[bytes]]):
 
     A task is serialised each time that it is read: a table has a million splits of some hundred bytes, and Spark sends
     one task after the other.
-
-    Args:
-        tasks: The splits of each task.
-        queries: Their queries.
     """
 
     def __init__(self, tasks: Sequence[Sequence[Split]], queries: NumberedQueries) -> None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from mortice.spark.execution.metrics import Metrics
 
-__all__ = ["count", "read", "read_stored"]
-
 
 class _Default(str):
     """The default of an argument. An option replaces it, but not an argument that the caller has passed."""

@@ -27,17 +27,6 @@ from mortice.spark.settings.option_names import SPARK_PREFIX, Decision, decision
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = [
-    "MANAGED",
-    "catalog_path",
-    "is_of_catalog",
-    "managed_name",
-    "read_options",
-    "stored_options",
-    "with_options",
-    "write_options",
-]
-
 READS, WRITES = "mortice", "mortice_target"
 """The keys of the options in the metadata of columns: for queries, and for writes."""
 MANAGED = "mortice.managed"

@@ -17,8 +17,6 @@ from mortice.writing.writes import checked_options
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DRIVER_BYTES", "WriteTarget", "parallelism"]
-
 DRIVER_BYTES = "mortice.write.driver.bytes"
 """The option: rows of so many bytes at most are written by the driver, 0 none."""
 DEFAULT_DRIVER_BYTES = 32 << 20

@@ -17,8 +17,6 @@ from mortice.spark.statements.targets import SqlTable, done, is_path, is_view, n
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["alter_table"]
-
 
 def alter_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
     """Runs ALTER TABLE. Returns None for a table that is not of mortice, and for changes of the catalog alone."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["create_table"]
-
 _PROVIDERS = ("MORTICE", "HUDI")
 _OF_HUDI = {
     "type": "hoodie.datasource.write.table.type",

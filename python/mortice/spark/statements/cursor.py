@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class Cursor:
-    """A position in the tokens of a statement.
-
-    Args:
-        text: The statement.
-    """
+    """A position in the tokens of a statement."""
 
     def __init__(self, text: str) -> None:
         self.text, self.tokens, self.at = text, tokens_of(text), 0
@@ -63,12 +59,7 @@ class Cursor:
                     self.replace(found[0].start, found[-2].end, quoted(alias))
 
     def behind_replaced(self, begin: int, end: int) -> int:
-        """Returns the token behind a part that Spark gets in another form, which may be longer than it seems.
-
-        Args:
-            begin: The first token.
-            end: The token behind the part.
-        """
+        """Returns the token behind a part that Spark gets in another form, which may be longer than it seems."""
         start, stop = self.tokens[begin].start, self.tokens[end - 1].end
         last = max((one[1] for one in self._replaced if one[0] == start), default=stop)
         while end < len(self.tokens) and self.tokens[end].start < last:
@@ -86,12 +77,7 @@ class Cursor:
         return other
 
     def part(self, begin: int, end: int) -> Cursor:
-        """Returns a cursor for a part of the same statement, which ends with it.
-
-        Args:
-            begin: The first token.
-            end: The token behind the part.
-        """
+        """Returns a cursor for a part of the same statement, which ends with it."""
         other = self.restarted_at(begin)
         other.tokens, other.text = self.tokens[:end], self.text[: self.tokens[end - 1].end]
         return other

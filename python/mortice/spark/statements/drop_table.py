@@ -107,12 +107,7 @@ class LocalFiles:
 
 
 class HadoopFiles:
-    """A file system of Hadoop, with the settings of a session of classic Spark.
-
-    Args:
-        spark: The session.
-        uri: A path of the file system.
-    """
+    """A file system of Hadoop, with the settings of a session of classic Spark."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
@@ -154,12 +149,7 @@ class HadoopFiles:
 
 
 class TableFolder:
-    """The folder of one table.
-
-    Args:
-        files: Its file system.
-        path: The base path.
-    """
+    """The folder of one table."""
 
     def __init__(self, files: Files, path: str) -> None:
         self.path = path.rstrip("/")

@@ -21,8 +21,6 @@ from mortice.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["GeneratedKeys"]
-
 _FOUND = "_mortice_found"
 _PLAIN = ("string", "int", "bigint", "smallint", "tinyint", "boolean")
 _NOT_IN_PATHS = r"[/:%=*?\"\\\x00-\x1f]|^\.{0,2}$"
@@ -36,11 +34,7 @@ def _writes(table: Table) -> set[str]:
 
 
 class GeneratedKeys:
-    """The rows of a table with generated keys, in the state in which it was opened.
-
-    Args:
-        table: The table.
-    """
+    """The rows of a table with generated keys, in the state in which it was opened."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

@@ -42,12 +42,7 @@ _STRICT = ("strict", "upsert")
 
 
 class InsertPolicy:
-    """What the session and the table say of an INSERT.
-
-    Args:
-        spark: The session.
-        options: The options of writes of the table.
-    """
+    """What the session and the table say of an INSERT."""
 
     def __init__(self, spark: SparkSession, options: Mapping[str, object]) -> None:
         self.spark = spark

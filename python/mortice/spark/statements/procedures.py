@@ -24,8 +24,6 @@ from mortice.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["call"]
-
 _Arguments = dict[str, object]
 _KINDS = {bool: "boolean", int: "bigint"}
 """The types of results whose columns are those of Hudi; others are strings."""

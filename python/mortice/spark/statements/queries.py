@@ -27,8 +27,6 @@ from mortice.spark.statements.tokens import matching_bracket, quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Views", "create_view", "show_partitions"]
-
 _KINDS = ("TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION")
 _CHANGES = "hudi_table_changes"
 _META = "_hoodie_"
@@ -46,9 +44,6 @@ class Views:
     Tables by path, earlier states, changes and tables whose meta columns are asked for become views of their own. Views
     that `create_view` has made, and those that depend on them, are made again, of the newest state: Spark finds them
     then wherever they are named.
-
-    Args:
-        spark: The session.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -116,12 +111,7 @@ class Views:
         self._kept.update(self._given)
 
     def keep_for(self, name: str, cursor: Cursor) -> None:
-        """Keeps the views for a view that a statement has made, which shows the newest states of its tables.
-
-        Args:
-            name: The view.
-            cursor: The statement.
-        """
+        """Keeps the views for a view that a statement has made, which shows the newest states of its tables."""
         self.keep()
         for helper, (table, frame) in self._newest.items():
             make_view(self.spark, helper, table, frame)

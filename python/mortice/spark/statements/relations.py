@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.tokens import Token, matching_bracket
 
-__all__ = ["Relation", "WithClause", "relations_of", "with_clause"]
-
 _QUERY = ("SELECT", "WITH", "FROM", "TABLE", "VALUES")
 _BEHIND_LISTS = (
     *("WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "SELECT", "UNION", "EXCEPT", "INTERSECT", "MINUS", "SORT"),

@@ -20,8 +20,6 @@ from mortice.spark.statements.table_description import describe_table, maintain,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["sql"]
-
 _NOT_SQL = re.compile(r"\s*(SET|RESET|ADD|LIST)\s", re.IGNORECASE)
 """Statements whose rest is no SQL, such as a path."""
 _QUERIES = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(", "EXPLAIN", "CACHE", "CREATE", "REPLACE")

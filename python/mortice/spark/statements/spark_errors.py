@@ -13,8 +13,6 @@ from mortice.spark.statements.tokens import Expression, error_at
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["located_errors", "parsed_query", "run_by_spark"]
-
 _PLACE = re.compile(r"\(?line (\d+),? pos(?:ition)? (\d+)\)?")
 _SUGGESTED = re.compile(r"\s*Did you mean one of the following\? \[(?P<names>.*?)\]\.?(?=[\s;]|$)")
 _OWN = "_mortice_"

@@ -34,13 +34,7 @@ _OF_STRINGS = (
 
 
 class TargetTable:
-    """A table that a statement writes to.
-
-    Args:
-        spark: The session.
-        table: The table.
-        alias: What the expressions call it.
-    """
+    """A table that a statement writes to."""
 
     def __init__(self, spark: SparkSession, table: SqlTable, alias: str) -> None:
         self.spark, self.alias, self.options = spark, alias, table.change_options(spark)

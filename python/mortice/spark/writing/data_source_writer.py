@@ -29,8 +29,6 @@ from mortice.table import Table
 from mortice.values.options import checked_storage_options
 from mortice.writing.writes import warn_of
 
-__all__ = ["TaskInsertWriter", "WrittenFiles", "task_insert_writer"]
-
 REPLACING = ("insert_overwrite", "insert_overwrite_table")
 INSERTING = ("insert", "bulk_insert")
 

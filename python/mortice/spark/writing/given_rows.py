@@ -26,10 +26,6 @@ def cast_timestamps(df: DataFrame, table: pa.Schema) -> DataFrame:
     Spark converts between the two by the session's time zone, as for `INSERT INTO` (store assignment). Fields of
     structs, lists and maps are not converted.
 
-    Args:
-        df: The rows.
-        table: The columns of the table.
-
     Returns:
         The same DataFrame if no column differs.
     """
@@ -65,9 +61,6 @@ NUMBER = "_mortice_number"
 class AddOutputs:
     """A function for `mapInArrow` that adds the output of each row. The last column is the number, which the user's
     function does not get.
-
-    Args:
-        partitioner: The user's function.
     """
 
     def __init__(self, partitioner: Partitioner) -> None:
@@ -82,11 +75,6 @@ class AddOutputs:
 
 def partitioned_frame(df: DataFrame, partitioner: Partitioner, operation: str) -> DataFrame:
     """Returns the rows with their outputs, those of an output in one partition and in their order.
-
-    Args:
-        df: The user's rows.
-        partitioner: The function.
-        operation: The operation of the write.
 
     Raises:
         InvalidArgumentError: The partitioner is not callable.

@@ -16,8 +16,6 @@ from mortice.writing.writes import warn_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServiceTasks"]
-
 
 class ServiceTasks:
     """A service of a table.

@@ -51,10 +51,6 @@ class NewTable:
     """A table that a write may create. If the write then fails, the table is left without columns.
 
     So the next write, with other columns, is not refused.
-
-    Args:
-        uri: The table's base path.
-        storage: Options of the storage.
     """
 
     def __init__(self, uri: str, storage: Mapping[str, str]) -> None:
@@ -62,13 +58,7 @@ class NewTable:
         self._is_created = False
 
     def create(self, operation: str, columns: pa.Table, options: Mapping[str, str]) -> None:
-        """Creates the table.
-
-        Args:
-            operation: The operation of the write.
-            columns: The columns of the rows.
-            options: The options of the write.
-        """
+        """Creates the table."""
         self._is_created = _mortice.create_table_by_options(self.uri, self.storage, operation, columns, options)
 
     def forget_columns(self) -> None:

@@ -123,11 +123,7 @@ def _reports_of(chunks: pa.Table) -> list[bytes]:
 
 
 class RunStage:
-    """A function for `mapInArrow` that runs a native stage.
-
-    Args:
-        stage: The serialised write state.
-    """
+    """A function for `mapInArrow` that runs a native stage."""
 
     def __init__(self, stage: bytes) -> None:
         self.stage = stage
@@ -151,12 +147,7 @@ def _attempt() -> tuple[int, int, int]:
 
 
 class Frames:
-    """The DataFrames of one write. `unpersist` ends their use.
-
-    Args:
-        spark: The session.
-        df: The user's rows.
-    """
+    """The DataFrames of one write. `unpersist` ends their use."""
 
     def __init__(self, spark: SparkSession, df: DataFrame) -> None:
         self._spark = spark
@@ -248,13 +239,7 @@ def _shuffled(chunks: DataFrame, partitions: int) -> DataFrame:
 
 
 def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
-    """Runs a stage whose tasks read files. Returns what they report.
-
-    Args:
-        spark: The session.
-        stage: The serialised write state.
-        tasks: The number of tasks.
-    """
+    """Runs a stage whose tasks read files. Returns what they report."""
     if tasks == 0:
         return []
     return _reports(task_numbers(spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
