@@ -21,7 +21,7 @@ from typing import Any
 
 import mortice
 import mortice.spark
-from mortice.cli.show import print_table
+from mortice.cli.output import print_table
 from support.find_java import use_java
 
 BUNDLED = Path(__file__).parents[2] / "tests" / "data" / "h11_event_time_deletes" / "table.zip"

@@ -14,10 +14,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.catalogs.definition import Catalog, CatalogTable, HudiTable, Partition, catalog_tables
+from mortice.catalogs.definition import Catalog, CatalogTable, HudiTable, Partition, catalog_tables, with_nullability
 from mortice.catalogs.glue import Glue
 from mortice.catalogs.hive_metastore import HiveMetastore
-from mortice.catalogs.hive_types import with_nullability
 from mortice.catalogs.options import Extractor, SyncOptions
 from mortice.errors import InvalidArgumentError, MorticeError, TableServiceError
 from mortice.values.caller import caller_level

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 import pyarrow as pa
 
+from mortice.cli.output import cell_text, print_csv, print_json, print_table
 from mortice.cli.parameters import form_options, storage_options
-from mortice.cli.show import cell_text, print_csv, print_json, print_table
 from mortice.errors import CorruptLogError, MorticeError
 from mortice.reading.log_file import Block, LogFile
 

@@ -10,8 +10,7 @@ from typing import TypeVar
 
 import click
 
-from mortice.cli.output import service_progress
-from mortice.cli.show import print_csv, print_json, print_table
+from mortice.cli.output import print_csv, print_json, print_table, service_progress
 from mortice.errors import (
     InternalError,
     InvalidArgumentError,

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import click
 
+from mortice.cli.output import print_csv, print_json, print_table
 from mortice.cli.parameters import Target, as_of, columns_of, on_table, on_tables
-from mortice.cli.show import print_csv, print_json, print_table
 from mortice.reading.scan import Scan
 from mortice.table import Table
 from mortice.values.meta_columns import without_meta

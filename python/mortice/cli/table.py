@@ -12,7 +12,7 @@ import click
 import pyarrow as pa
 
 from mortice.catalog_sync import sync as sync_table
-from mortice.cli.output import exact
+from mortice.cli.output import cell_text, exact
 from mortice.cli.parameters import (
     WIDEST_PATH,
     Target,
@@ -24,7 +24,6 @@ from mortice.cli.parameters import (
     options_of,
 )
 from mortice.cli.read import Query, query_options
-from mortice.cli.show import cell_text
 from mortice.table import Table
 
 DAY_DIGITS = 14
