@@ -25,11 +25,9 @@ class Glue:
         self._errors: Any = client.exceptions
 
     def close(self) -> None:
-        """Ends the connection."""
         self._client.close()
 
     def ensure_database(self, name: str, *, create: bool) -> None:
-        """Creates a database that is missing, or raises `InvalidArgumentError`."""
         try:
             self._client.get_database(Name=name)
         except self._errors.EntityNotFoundException as error:
@@ -39,7 +37,6 @@ class Glue:
             self._client.create_database(DatabaseInput=described)
 
     def table(self, database: str, name: str) -> StoredTable | None:
-        """Returns a table; None if there is none."""
         try:
             found = self._client.get_table(DatabaseName=database, Name=name)["Table"]
         except self._errors.EntityNotFoundException:
@@ -53,7 +50,6 @@ class Glue:
         )
 
     def create_table(self, database: str, table: CatalogTable) -> None:
-        """Creates a table."""
         self._client.create_table(DatabaseName=database, TableInput=self._table(table))
 
     def alter_table(self, database: str, table: CatalogTable) -> None:
@@ -68,11 +64,9 @@ class Glue:
             self._renew_partitions(database, table)
 
     def drop_table(self, database: str, name: str) -> None:
-        """Drops a table; its files stay."""
         self._client.delete_table(DatabaseName=database, Name=name)
 
     def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
-        """Returns all partitions."""
         pages = self._client.get_paginator("get_partitions").paginate(DatabaseName=database, TableName=table.name)
         return [
             Partition(tuple(one["Values"]), one["StorageDescriptor"]["Location"])
@@ -81,7 +75,6 @@ class Glue:
         ]
 
     def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
-        """Adds partitions."""
         for at in range(0, len(partitions), _MOST_ADDED):
             new = [self._partition(table, one) for one in partitions[at : at + _MOST_ADDED]]
             done = self._client.batch_create_partition(
@@ -90,7 +83,6 @@ class Glue:
             _raise_of(done, "add")
 
     def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
-        """Drops partitions; their files stay."""
         for at in range(0, len(partitions), _MOST_DROPPED):
             gone = [{"Values": list(one.values)} for one in partitions[at : at + _MOST_DROPPED]]
             done = self._client.batch_delete_partition(

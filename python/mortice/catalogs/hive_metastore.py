@@ -46,11 +46,9 @@ class HiveMetastore:
         raise InvalidArgumentError(f"no metastore answers ({'; '.join(refused)})")
 
     def close(self) -> None:
-        """Ends the connection."""
         self._transport.close()
 
     def ensure_database(self, name: str, *, create: bool) -> None:
-        """Creates a database that is missing, or raises `InvalidArgumentError`."""
         try:
             self._client.get_database(name)
         except self._types.NoSuchObjectException as error:
@@ -60,7 +58,6 @@ class HiveMetastore:
             self._client.create_database(database)
 
     def table(self, database: str, name: str) -> StoredTable | None:
-        """Returns a table; None if there is none."""
         try:
             found = self._client.get_table(database, name)
         except self._types.NoSuchObjectException:
@@ -73,7 +70,6 @@ class HiveMetastore:
         )
 
     def create_table(self, database: str, table: CatalogTable) -> None:
-        """Creates a table."""
         self._client.create_table(self._table(database, table))
 
     def alter_table(self, database: str, table: CatalogTable) -> None:
@@ -87,16 +83,13 @@ class HiveMetastore:
         self._client.alter_table_with_environment_context(database, table.name, new, context)
 
     def drop_table(self, database: str, name: str) -> None:
-        """Drops a table; its files stay."""
         self._client.drop_table(database, name, False)
 
     def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
-        """Returns all partitions."""
         found = self._client.get_partitions(database, table.name, -1)
         return [Partition(tuple(one.values), one.sd.location) for one in found]
 
     def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
-        """Adds partitions."""
         for at in range(0, len(partitions), _AT_ONCE):
             new = [
                 self._types.Partition(
@@ -111,7 +104,6 @@ class HiveMetastore:
             self._client.add_partitions(new)
 
     def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
-        """Drops partitions; their files stay."""
         for one in partitions:
             self._client.drop_partition(database, table.name, list(one.values), False)
 

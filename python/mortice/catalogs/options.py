@@ -19,47 +19,16 @@ _SNAPSHOT = "hoodie.meta.sync.sync_snapshot_with_table_name"
 _DECODE = "hoodie.meta.sync.decode_partition"
 _FOLLOWED = {
     *_ENABLED,
-    *(
-        _PREFIX + name
-        for name in (
-            "auto_create_database",
-            "create_managed_table",
-            "database",
-            "ignore_exceptions",
-            "metastore.uris",
-            "mode",
-            "omit_metadata_fields",
-            "partition_extractor_class",
-            "partition_fields",
-            "schema_string_length_thresh",
-            "serde_properties",
-            "skip_ro_suffix",
-            "support_timestamp",
-            "sync_as_datasource",
-            "table",
-            "table.strategy",
-            "table_properties",
-        )
-    ),
-    _TOOLS,
-    _SNAPSHOT,
-    _DECODE,
+    *(_PREFIX + name for name in ("auto_create_database", "create_managed_table", "database", "ignore_exceptions")),
+    *(_PREFIX + name for name in ("metastore.uris", "mode", "omit_metadata_fields", "partition_extractor_class")),
+    *(_PREFIX + name for name in ("partition_fields", "schema_string_length_thresh", "serde_properties")),
+    *(_PREFIX + name for name in ("skip_ro_suffix", "support_timestamp", "sync_as_datasource")),
+    *(_PREFIX + name for name in ("table", "table.strategy", "table_properties")),
+    *(_TOOLS, _SNAPSHOT, _DECODE),
 }
 _WITHOUT_EFFECT = {
-    *(
-        _PREFIX + name
-        for name in (
-            "batch_num",
-            "bucket_sync_spec",
-            "filter_pushdown_enabled",
-            "filter_pushdown_max_size",
-            "jdbcurl",
-            "password",
-            "recreate_table_on_error",
-            "use_jdbc",
-            "username",
-        )
-    ),
+    *(_PREFIX + name for name in ("batch_num", "bucket_sync_spec", "jdbcurl", "password", "use_jdbc", "username")),
+    *(_PREFIX + name for name in ("filter_pushdown_enabled", "filter_pushdown_max_size", "recreate_table_on_error")),
     "hoodie.datasource.meta_sync.condition.sync",
     "hoodie.meta.sync.incremental",
     "hoodie.meta.sync.metadata_file_listing",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mortice.errors import InvalidArgumentError
+from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -42,7 +43,7 @@ def with_table_types(marked: DataFrame, names: Sequence[str], table: StructType,
     types = {field.name: field.dataType for field in table}
     columns, misfits = [], []
     for given, name in zip(marked.schema, [*names, *marked.columns[len(names) :]], strict=True):
-        column, kind = f.col(_quoted(given.name)), types.get(name)
+        column, kind = f.col(quoted(given.name)), types.get(name)
         # The names of types leave out what may be null.
         if kind is None or given.dataType.simpleString() == kind.simpleString():
             columns.append(column.alias(name))
@@ -78,15 +79,11 @@ def check_fit(rows: DataFrame) -> DataFrame:
     return rows.drop(MISFIT)
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def try_cast(name: str, *kinds: DataType) -> Column:
     """Returns the column cast to types, one after the other, with null for values that they do not have."""
     from pyspark.sql import functions as f
 
-    column, text = f.col(_quoted(name)), _quoted(name)
+    column, text = f.col(quoted(name)), quoted(name)
     # A Column has any name as an attribute: that of a field.
     if hasattr(type(column), "try_cast"):
         for kind in kinds:

@@ -40,7 +40,6 @@ class Changes:
     columns: ClassVar[str] = "operation string, commit_time string, record_key string, before string, after string"
 
     def eval(self, path: str, begin: str, end: str | None = None) -> Iterator[tuple[object, ...]]:
-        """Yields the rows."""
         table = _table(path)
         if table.properties.get("hoodie.table.cdc.enabled", "false").lower() == "true":
             for batch in table.changes(begin, end).to_reader():
@@ -64,7 +63,6 @@ class TimelineRows:
     )
 
     def eval(self, path: str) -> Iterator[tuple[object, ...]]:
-        """Yields the rows."""
         timeline = _table(path).timeline
         for is_archived, instants in ((True, timeline.archived), (False, timeline.active)):
             for one in instants:
@@ -77,7 +75,6 @@ class Files:
     columns: ClassVar[str] = "partition string, file_id string, instant string, kind string, path string, bytes bigint"
 
     def eval(self, path: str) -> Iterator[tuple[object, ...]]:
-        """Yields the rows."""
         for one in _table(path).file_slices():
             if one.base_file is not None:
                 yield one.partition, one.file_id, one.base_instant, "base", one.base_file.path, one.base_file.size
@@ -91,7 +88,6 @@ class History:
     columns: ClassVar[str] = "instant string, source string, state string, reason string, row string"
 
     def eval(self, path: str, key: str) -> Iterator[tuple[object, ...]]:
-        """Yields the rows."""
         for one in _table(path).history(key).versions:
             yield one.instant, one.source, one.state, one.reason, _json(one.values) if one.values else None
 

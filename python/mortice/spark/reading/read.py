@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mortice.expressions.filters import Filters
 from mortice.spark.execution.data_frame import count_rows, data_frame
 from mortice.spark.execution.task_errors import typed_errors
-from mortice.spark.settings.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
+from mortice.spark.settings.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS, Default
 from mortice.spark.settings.options import Query, by_one_name, read_query
 from mortice.spark.settings.session import hadoop_settings, session_options
 from mortice.values.instants import InstantLike
@@ -22,23 +22,17 @@ if TYPE_CHECKING:
     from mortice.spark.execution.metrics import Metrics
 
 
-class _Default(str):
-    """The default of an argument. An option replaces it, but not an argument that the caller has passed."""
-
-    __slots__ = ()
-
-
 @hinted
 def read(  # noqa: PLR0917
     spark: SparkSession,
     uri: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
     filters: Filters = None,
-    query_type: str = _Default("snapshot"),
+    query_type: str = Default("snapshot"),
     as_of: InstantLike = None,
     begin: InstantLike = None,
     end: InstantLike = None,
-    semantics: str = _Default("1.x"),
+    semantics: str = Default("1.x"),
     options: Mapping[str, object] | None = None,
     *,
     metrics: Metrics | None = None,
@@ -123,11 +117,11 @@ def count(  # noqa: PLR0917
     spark: SparkSession,
     uri: str | os.PathLike[str],
     filters: Filters = None,
-    query_type: str = _Default("snapshot"),
+    query_type: str = Default("snapshot"),
     as_of: InstantLike = None,
     begin: InstantLike = None,
     end: InstantLike = None,
-    semantics: str = _Default("1.x"),
+    semantics: str = Default("1.x"),
     options: Mapping[str, object] | None = None,
 ) -> int:
     """Returns the number of rows that `read` would return with the same arguments.
@@ -169,7 +163,7 @@ def _query(
     arguments: Mapping[str, object],
 ) -> Query:
     """Returns the query. Arguments take precedence over options, and these over the session's configuration."""
-    given = {name: value for name, value in arguments.items() if value is not None and not isinstance(value, _Default)}
+    given = {name: value for name, value in arguments.items() if value is not None and not isinstance(value, Default)}
     path = checked_uri(uri)
     settings = hadoop_settings(spark, path) | session_options(spark) | by_one_name(options) | given
     return read_query(settings, path)

@@ -195,6 +195,12 @@ _NEAR = 0.85
 """The similarity from which on a name counts as misspelled: one letter in eight, or the ending of a word, differs."""
 
 
+class Default(str):
+    """The default of an argument, which an option replaces. It does not replace one that the caller has passed."""
+
+    __slots__ = ()
+
+
 class Decision(Enum):
     """How an option is handled."""
 

@@ -77,7 +77,6 @@ class LocalFiles:
     """The file system of this machine."""
 
     def listed(self, path: str) -> list[Entry] | None:
-        """Returns what is in a folder; None if there is no such folder."""
         try:
             with os.scandir(path) as found:
                 return [Entry(one.name, one.is_dir(follow_symlinks=False)) for one in found]
@@ -85,11 +84,9 @@ class LocalFiles:
             return None
 
     def is_link(self, path: str) -> bool:
-        """Returns whether a path is a link to a folder."""
         return os.path.islink(path.rstrip("/"))  # noqa: PTH114 (as the paths here are strings)
 
     def parents(self, path: str) -> list[str]:
-        """Returns the folders above a folder, the nearest first."""
         # Links above the table are those of the file system, such as /tmp.
         at, found = os.path.realpath(path), []
         while (above := os.path.dirname(at)) != at:  # noqa: PTH120
@@ -98,11 +95,9 @@ class LocalFiles:
         return found
 
     def delete_file(self, path: str) -> None:
-        """Deletes a file or a link."""
         os.unlink(path)  # noqa: PTH108
 
     def delete_folder(self, path: str) -> None:
-        """Deletes a folder with all that is in it. Links are deleted, and not followed."""
         shutil.rmtree(path)
 
 
@@ -115,7 +110,6 @@ class HadoopFiles:
         self._files: Any = self._path(uri).getFileSystem(hadoop_configuration(spark))
 
     def listed(self, path: str) -> list[Entry] | None:
-        """Returns what is in a folder; None if there is no such folder."""
         at = self._path(path)
         if not self._files.exists(at):
             return None
@@ -123,23 +117,19 @@ class HadoopFiles:
         return [Entry(str(one.getPath().getName()), bool(one.isDirectory())) for one in found]
 
     def is_link(self, path: str) -> bool:
-        """Returns whether a path is a link to a folder."""
         at = self._path(path)
         return bool(self._files.exists(at)) and bool(self._files.getFileLinkStatus(at).isSymlink())
 
     def parents(self, path: str) -> list[str]:
-        """Returns the folders above a folder, the nearest first."""
         at, found = self._path(path), []
         while (at := at.getParent()) is not None:
             found.append(str(at.toString()))
         return found
 
     def delete_file(self, path: str) -> None:
-        """Deletes a file."""
         self._deleted(path, is_recursive=False)
 
     def delete_folder(self, path: str) -> None:
-        """Deletes a folder with all that is in it."""
         self._deleted(path, is_recursive=True)
 
     def _deleted(self, path: str, *, is_recursive: bool) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from mortice.errors import UnsupportedError
 from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.statements.tokens import quoted
 from mortice.writing.partitioner import OUTPUT, Partitioner, check_partitioner, outputs_of
 
 if TYPE_CHECKING:
@@ -45,13 +46,9 @@ def cast_timestamps(df: DataFrame, table: pa.Schema) -> DataFrame:
         return df
     columns = []
     for name in df.columns:
-        column = df[_quoted(name)]
+        column = df[quoted(name)]
         columns.append(column.cast(casts[name]).alias(name) if name in casts else column)
     return df.select(*columns)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 NUMBER = "_mortice_number"

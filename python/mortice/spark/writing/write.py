@@ -32,6 +32,7 @@ from mortice.errors import (
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.task_errors import aborted_on_error
 from mortice.spark.schema import arrow_schema, check_variants, without_arrow_types
+from mortice.spark.settings.option_names import Default
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.given_rows import cast_timestamps, partitioned_frame
 from mortice.spark.writing.write_stages import DriverStages, Frames, SparkTasks
@@ -81,13 +82,7 @@ OPERATION = "hoodie.datasource.write.operation"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
 
 
-class _Default(str):
-    """The default of an argument, which an option replaces."""
-
-    __slots__ = ()
-
-
-DEFAULT_OPERATION = _Default("upsert")
+DEFAULT_OPERATION = Default("upsert")
 
 
 @hinted
@@ -239,7 +234,7 @@ def _written(
 
 def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:
     """Returns the operation that an argument or, if it is None or its default, the option gives."""
-    if operation is None or isinstance(operation, _Default):
+    if operation is None or isinstance(operation, Default):
         operation = options.get(OPERATION, DEFAULT_OPERATION)
     if not isinstance(operation, str):
         raise InvalidArgumentError(f"operation must be a string, got {type(operation).__name__}")
