@@ -9,7 +9,9 @@ it. `tests/spark/test_option_names.py` requires a decision about every name.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from enum import Enum
+from importlib import resources
 
 COLUMNS = "columns"
 FILTERS = "filters"
@@ -89,107 +91,25 @@ TAKEN = frozenset(
 )
 """Options that are read, in lower case and without synonyms."""
 
-_MERGING = "the table's hoodie.properties define how records are merged; leave it out"
-_MERGER = f"register a merge function (mortice.register_merger) or name it in the option {MERGER}"
-_DELETING = "the table's hoodie.properties define which rows are deletes; leave it out"
-_ONE_TABLE = "load one table by its base path, and use filters on its partition columns"
-_FUNCTION = "it requests a relation other than the table's rows; use mortice.Table.timeline or file_slices"
 
-_REFUSED = {
-    "glob.paths": _ONE_TABLE,
-    "hoodie.datasource.read.paths": _ONE_TABLE,
-    "hoodie.datasource.read.incr.filters": "use the option filters",
-    "hoodie.datasource.read.incr.path.glob": "use the option filters, on the partition columns",
-    "hoodie.datasource.read.extract.partition.values.from.path": (
-        "partition columns have the values of the partition path in the tables in which Hudi does so by default; "
-        "leave it out"
-    ),
-    "hoodie.datasource.read.partition.value.extractor.enabled": (
-        "partition values are taken from paths as the table's key generator wrote them; leave it out"
-    ),
-    # Measured: on a merge-on-read table this gives the rows of a read-optimized query.
-    "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": (
-        f"with it, Hudi ignores log files; if that is intended, use {QUERY_TYPE}=read_optimized"
-    ),
-    # Measured: Hudi 1.2 ignores it, earlier releases use it as the query type.
-    "hoodie.datasource.view.type": f"its meaning differs between releases of Hudi; use {QUERY_TYPE}",
-    "hoodie.datasource.read.table.valued.function.timeline.relation": _FUNCTION,
-    "hoodie.datasource.read.table.valued.function.timeline.relation.archived": _FUNCTION,
-    "hoodie.datasource.read.table.valued.function.filesystem.relation.subpath": _FUNCTION,
-    "hoodie.datasource.read.create.filesystem.relation": _FUNCTION,
-    "hoodie.datasource.write.record.merger.impls": _MERGER,
-    "hoodie.write.record.merge.custom.implementation.classes": _MERGER,
-    "hoodie.compaction.payload.class": _MERGING,
-    "hoodie.record.merge.mode": _MERGING,
-}
-_REFUSED_PREFIXES = {
-    "hoodie.datasource.read.incr.": "this release does not know it; leave it out",
-    "hoodie.datasource.streaming.": "this release does not know it; leave it out",
-    "hoodie.datasource.read.streaming.": "this release does not know it; leave it out",
-    "hoodie.read.timeline.holes.": "this release does not know it; leave it out",
-    # Measured: with these, rows of logs become deletes, but rows of base files do not.
-    "hoodie.payload.": _DELETING,
-}
-"""Options of Hudi that change which rows are returned, and what to do instead."""
+def _decided(decision: str) -> dict[str, tuple[str, str]]:
+    """Returns the options of Hudi with a decision, those of a family as `prefix*`: the harmless value and the remedy.
 
-REFUSED = frozenset(_REFUSED) | {"hoodie.payload.delete.field", "hoodie.payload.delete.marker"}
+    `option_decisions.tsv` has those that change which rows are returned, with what to do instead, and those that change
+    how Hudi reads, or what it writes, never the rows. A harmless value, behind `=`, has the same effect as leaving a
+    rejected option out.
+    """
+    text = resources.files("mortice.spark.settings").joinpath("option_decisions.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return {name: (harmless, instead) for name, decided, harmless, instead, _ in rows if decided == decision}
+
+
+_REFUSED, _WITHOUT_EFFECT = _decided("refused"), _decided("without effect")
+REFUSED = {name for name in _REFUSED if not name.endswith("*")} | {
+    "hoodie.payload.delete.field",
+    "hoodie.payload.delete.marker",
+}
 """Rejected options whose full name is known."""
-
-_HARMLESS = {
-    "hoodie.datasource.read.incr.filters": "",
-    "hoodie.datasource.read.incr.path.glob": "",
-    "hoodie.datasource.read.extract.partition.values.from.path": "false",
-    "hoodie.datasource.read.partition.value.extractor.enabled": "false",
-    "hoodie.datasource.read.table.valued.function.timeline.relation": "false",
-    "hoodie.datasource.read.table.valued.function.timeline.relation.archived": "false",
-    "hoodie.datasource.read.table.valued.function.filesystem.relation.subpath": "",
-    "hoodie.datasource.read.create.filesystem.relation": "false",
-    "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": "false",
-    "hoodie.datasource.view.type": "realtime",
-}
-"""The value of a rejected option that has the same effect as leaving it out."""
-
-_WITHOUT_EFFECT = {
-    "hoodie.file.group.reader.enabled",
-    "hoodie.file.index.enable",
-    "hoodie.file.listing.parallelism",
-    "hoodie.compaction.lazy.block.read",
-    "hoodie.compaction.reverse.log.read",
-    "hoodie.datasource.read.use.new.parquet.file.format",
-    "hoodie.datasource.read.table.version",
-    "hoodie.memory.merge.fraction",
-    "hoodie.memory.compaction.fraction",
-    "hoodie.memory.compaction.max.size",
-    "hoodie.memory.dfs.buffer.max.size",
-    "hoodie.memory.writestatus.failure.fraction",
-    "hoodie.common.spillable.diskmap.type",
-    "hoodie.fs.atomic_creation.support",
-    "hoodie.read.blob.inline.mode",  # for Lance files, which are not supported
-    "hoodie.spark.polaris.catalog.class",
-    "hoodie.base.path",
-    # Options of writers, which Hudi defines in the same classes.
-    "hoodie.write.set.null.for.missing.columns",
-    "hoodie.index.name",
-    "hoodie.expression.index.type",
-    "_hoodie.metadata.ignore.spurious.deletes",
-}
-_WITHOUT_EFFECT_PREFIXES = (
-    "hoodie.datasource.read.file.index.",  # how partitions and files are listed
-    "hoodie.file.index.cache.",
-    "hoodie.filesystem.",  # how file slices are cached, and by which server
-    "hoodie.hfile.block.cache.",
-    "hoodie.metadata.",  # how the metadata table is written, cached and merged; `hoodie.metadata.enable` is accepted
-    # Options of writers are often passed to readers, too. Measured: Hudi reads none of these in queries, not even merge
-    # modes, payload classes and ordering fields.
-    "hoodie.datasource.write.",
-    "hoodie.write.record.merge.",
-    "hoodie.record.merge.",
-    "hoodie.table.",
-    "hoodie.datasource.hive_sync.",
-    "hoodie.datasource.meta.sync.",
-    "hoodie.meta.sync.",
-)
-"""Options of Hudi that change how it reads, or what it writes, never the rows that are returned."""
 
 _NEAR = 0.85
 """The similarity from which on a name counts as misspelled: one letter in eight, or the ending of a word, differs."""
@@ -216,7 +136,7 @@ def decision(name: str) -> Decision:
         return Decision.TAKEN
     if why_refused(name):
         return Decision.REFUSED
-    if name in _WITHOUT_EFFECT or name.startswith(_WITHOUT_EFFECT_PREFIXES):
+    if _entry(_WITHOUT_EFFECT, name) is not None:
         return Decision.WITHOUT_EFFECT
     return Decision.UNKNOWN
 
@@ -226,17 +146,21 @@ def is_of_storage(name: str) -> bool:
     return name.startswith((STORAGE_PREFIX, *HADOOP_PREFIXES))
 
 
+def _entry(decided: Mapping[str, tuple[str, str]], name: str) -> tuple[str, str] | None:
+    families = (one for one in decided if one.endswith("*") and name.startswith(one[:-1]))
+    found = name if name in decided else next(families, None)
+    return None if found is None else decided[found]
+
+
 def why_refused(name: str) -> str | None:
     """Returns why an option is rejected and what to do instead; None for other options."""
-    if name in TAKEN:
-        return None
-    by_prefix = (why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix))
-    return _REFUSED.get(name) or next(by_prefix, None)
+    found = None if name in TAKEN else _entry(_REFUSED, name)
+    return None if found is None else found[1]
 
 
 def harmless(name: str, value: object) -> bool:
     """Returns true if a rejected option has the value that has no effect."""
-    return _HARMLESS.get(name) == str(value).strip().lower()
+    return harmless_value(name) == str(value).strip().lower()
 
 
 def near(name: str) -> str | None:
@@ -247,9 +171,10 @@ def near(name: str) -> str | None:
 
 def rejected() -> dict[str, str]:
     """Returns the rejected options, those of a family as `prefix*`, and what to do instead of each."""
-    return {**_REFUSED, **{f"{prefix}*": reason for prefix, reason in _REFUSED_PREFIXES.items()}}
+    return {name: instead for name, (_, instead) in _REFUSED.items()}
 
 
 def harmless_value(name: str) -> str | None:
     """Returns the value with which a rejected option has no effect; None if there is none."""
-    return _HARMLESS.get(name)
+    value = _REFUSED.get(name, ("", ""))[0]
+    return value[1:] if value.startswith("=") else None
