@@ -7,10 +7,7 @@ import mortice
 
 ROOT = pathlib.Path(mortice.__file__).parent
 # A scan converts itself to a DataFrame, and collects metrics of Spark: the only module below Spark that imports it.
-TO_SPARK = {
-    ("mortice.reading.scan", "mortice.spark.execution.data_frame"),
-    ("mortice.reading.scan", "mortice.spark.execution.metrics"),
-}
+TO_SPARK = {("mortice.reading.scan", "mortice.spark.execution.data_frame")}
 # From the lowest up.
 FLOORS = [
     {"errors", "values", "display"},

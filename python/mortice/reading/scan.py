@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars
     from pyspark.sql import DataFrame, SparkSession
 
-    from mortice.spark.execution.metrics import Metrics as SparkMetrics
+    from mortice.spark.execution.data_frame import Metrics as SparkMetrics
 
 __all__ = ["Scan"]
 
@@ -214,8 +214,7 @@ class Scan:
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Returns the rows as a Spark DataFrame. A large file slice is several tasks, many small ones are one."""
-        from mortice.spark.execution.data_frame import data_frame, is_connect
-        from mortice.spark.execution.metrics import Metrics
+        from mortice.spark.execution.data_frame import Metrics, data_frame, is_connect
 
         if self._limit is not None:
             return Scan(self._native, self._title, self._merger).to_spark(spark).limit(self._limit)

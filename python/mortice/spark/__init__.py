@@ -20,7 +20,7 @@ pyspark is imported only when one of these is called.
 
 from typing import Any
 
-from mortice.spark.execution.metrics import Metrics
+from mortice.spark.execution.data_frame import Metrics
 from mortice.spark.merge_frame import merge_into
 from mortice.spark.merge_rows import merge, update_where
 from mortice.spark.merge_udf import merge_udf

@@ -19,7 +19,7 @@ from mortice.values.other_names import hinted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mortice.spark.execution.metrics import Metrics
+    from mortice.spark.execution.data_frame import Metrics
 
 
 @hinted
