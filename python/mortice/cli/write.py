@@ -155,12 +155,7 @@ def _of_rows(run: Callable[..., object]) -> Callable[..., object]:
 @_of_rows
 @on_table
 def update(
-    target: Target,
-    *,
-    values: dict[str, str],
-    filters: tuple[str, ...],
-    dry_run: bool,
-    options: dict[str, str],
+    target: Target, *, values: dict[str, str], filters: tuple[str, ...], dry_run: bool, options: dict[str, str]
 ) -> None:
     """Update the rows that a filter selects."""
     table = target.table()
@@ -189,12 +184,7 @@ def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: 
 @_of_rows
 @on_table
 def erase(
-    target: Target,
-    *,
-    filters: tuple[str, ...],
-    audit: str | None,
-    dry_run: bool,
-    options: dict[str, str],
+    target: Target, *, filters: tuple[str, ...], audit: str | None, dry_run: bool, options: dict[str, str]
 ) -> None:
     """Delete the rows that a filter selects from all files, older versions and statistics, and prove it."""
     table = target.table()

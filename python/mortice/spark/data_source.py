@@ -171,12 +171,7 @@ class SplitReader(DataSourceReader):
         return [] if isinstance(planned, MorticeError) else planned[0]
 
     def __getstate__(self) -> dict[str, object]:
-        return {
-            "_plan": None,
-            "_target": self._target,
-            "_options": self._options,
-            "_planned": (self._queries(), []),
-        }
+        return {"_plan": None, "_target": self._target, "_options": self._options, "_planned": (self._queries(), [])}
 
 
 def _expected(schema: StructType) -> list[str]:

@@ -140,11 +140,7 @@ class Query:
         if self.read_optimized:
             return table.prepare(queries.ReadOptimized(columns=columns, filters=self.filters, as_of=self.as_of))
         snapshot = queries.Snapshot(
-            columns=columns,
-            filters=self.filters,
-            as_of=self.as_of,
-            merge=self.merge,
-            emit_deletes=self.emit_deletes,
+            columns=columns, filters=self.filters, as_of=self.as_of, merge=self.merge, emit_deletes=self.emit_deletes
         )
         return table.prepare(snapshot)
 
@@ -216,9 +212,9 @@ def _path(path: object, paths: object, uri: str | None) -> str:
     return checked_uri(path)
 
 
-def _columns(value: object) -> Any:
+def _columns(value: object) -> Sequence[str] | None:
     if not isinstance(value, str):
-        return value
+        return cast("Sequence[str] | None", value)
     names = _json("columns", value) if value.lstrip().startswith("[") else [name.strip() for name in value.split(",")]
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InvalidArgumentError(
@@ -227,12 +223,12 @@ def _columns(value: object) -> Any:
     return names
 
 
-def _filters(value: object) -> Any:
+def _filters(value: object) -> Filters:
     """Returns filters: of a string, JSON if it begins as a list of JSON does, and else the text itself."""
     if not isinstance(value, str):
-        return value
+        return cast("Filters", value)
     if value.lstrip().startswith("["):
-        return _json("filters", value)
+        return cast("Filters", _json("filters", value))
     from mortice.expressions.filter_text import parse_filter
 
     parse_filter(value)
