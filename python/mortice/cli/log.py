@@ -83,6 +83,11 @@ def content(log: LogFile, block: Block) -> pa.RecordBatch | None:
 CHECKSUMS = ".crc"
 _WIDEST_NOTE = 200
 _HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
+_FIELDS = (
+    *("index", "type", "offset", "end", "log_format_version", "content_version", "content_offset", "content_length"),
+    *("instant_time", "record_count", "damage", "damage_offset", "refusal"),
+)
+"""What the JSON of a block has, besides its headers and its records."""
 
 
 @click.command()
@@ -173,25 +178,12 @@ def _records(block: Block) -> object:
 
 
 def _document(log: LogFile, block: Block, records: int) -> dict[str, object]:
-    count = _records(block)
-    document: dict[str, object] = {
-        "file": log.path,
-        "index": block.index,
-        "type": block.type,
-        "offset": block.offset,
-        "end": block.end,
-        "log_format_version": block.log_format_version,
-        "content_version": block.content_version,
-        "content_offset": block.content_offset,
-        "content_length": block.content_length,
-        "instant_time": block.instant_time,
-        "record_count": count if isinstance(count, int) else None,
-        "damage": block.damage,
-        "damage_offset": block.damage_offset,
-        "refusal": block.refusal,
-        "header": dict(block.header),
-        "footer": dict(block.footer),
-    }
+    document: dict[str, object] = {"file": log.path}
+    document |= {name: getattr(block, name) if name != "record_count" else None for name in _FIELDS}
+    document |= {"header": dict(block.header), "footer": dict(block.footer)}
+    # Content that is too damaged has no number of records.
+    if isinstance(count := _records(block), int):
+        document["record_count"] = count
     if records and block.damage is None:
         document["records"] = _first(log, block, records)
     return document

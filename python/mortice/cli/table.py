@@ -135,21 +135,13 @@ def timeline(target: Target) -> None:
 def slices(target: Target, as_of: str | None) -> None:
     """List the file slices that a snapshot reads."""
     found = target.table().file_slices(as_of=as_of)
-    target.show(
-        [dataclasses.asdict(one) for one in found],
-        ["partition", "file id", "instant", "base bytes", "log files", "log bytes"],
-        [
-            [
-                one.partition,
-                one.file_id,
-                one.base_instant,
-                one.base_file.size if one.base_file else "",
-                len(one.log_files),
-                sum(log.size for log in one.log_files),
-            ]
-            for one in found
-        ],
-    )
+    rows = []
+    for one in found:
+        size = one.base_file.size if one.base_file else ""
+        logs = len(one.log_files), sum(log.size for log in one.log_files)
+        rows.append((one.partition, one.file_id, one.base_instant, size, *logs))
+    names = ["partition", "file id", "instant", "base bytes", "log files", "log bytes"]
+    target.show([dataclasses.asdict(one) for one in found], names, rows)
 
 
 @click.command()
@@ -181,24 +173,12 @@ def history(target: Target, key: str | None, partition: str | None) -> None:
     found = target.table().history(key, partition=partition)
     lines = ["", f"{'no row' if found.row is None else cell_text(found.row, WIDEST_PATH)}: {found.reason}"]
     lines += [f"damaged: {one}" for one in found.damaged] + [f"missing: {one}" for one in found.missing]
-    target.show(
-        dataclasses.asdict(found),
-        ["instant", "source", "state", "values", "reason", "file", "offset"],
-        [
-            [
-                one.instant,
-                one.source,
-                one.state,
-                _values(one.values),
-                one.reason,
-                one.file,
-                "" if one.offset is None else one.offset,
-            ]
-            for one in found.versions
-        ],
-        lines,
-        60,
-    )
+    rows = [
+        (one.instant, one.source, one.state, _values(one.values), one.reason, one.file, _known(one.offset))
+        for one in found.versions
+    ]
+    names = ["instant", "source", "state", "values", "reason", "file", "offset"]
+    target.show(dataclasses.asdict(found), names, rows, lines, 60)
 
 
 def _show_writes(target: Target) -> None:
@@ -206,6 +186,10 @@ def _show_writes(target: Target) -> None:
     names = [name.replace("_", " ") for name in writes.column_names]
     rows = writes.to_pylist()
     target.show(rows, names, [list(row.values()) for row in rows], [] if rows else ["no writes"], WIDEST_PATH)
+
+
+def _known(offset: int | None) -> int | str:
+    return "" if offset is None else offset
 
 
 def _values(values: dict[str, object]) -> str:
@@ -222,7 +206,7 @@ def diff(target: Target, begin: str, end: str | None, columns: str | None, limit
     """Show what is different between two instants: BEGIN, and END or the latest."""
     found = target.table().diff(begin, end, columns=columns_of(columns))
     names = ["change", "record key", "columns"]
-    rows = [
+    changes = [
         *[["insert", row[KEY], _shown(row)] for row in _first(found.inserted, limit)],
         *[
             ["update", before[KEY], _changed(before, after)]
@@ -230,26 +214,16 @@ def diff(target: Target, begin: str, end: str | None, columns: str | None, limit
         ],
         *[["delete", row[KEY], _shown(row)] for row in _first(found.deleted, limit)],
     ][:limit]
-    document = (
-        {
-            "begin": found.begin,
-            "end": found.end,
-            "inserted": found.inserted.to_pylist(),
-            "updated": [
-                {"before": before, "after": after}
-                for before, after in zip(found.before.to_pylist(), found.updated.to_pylist(), strict=True)
-            ]
-            if target.form == "json"
-            else [],
-            "deleted": found.deleted.to_pylist(),
-        }
-        if target.form == "json"
-        else {}
-    )
-    line = (
-        f"{found.inserted.num_rows:,} inserted, {found.updated.num_rows:,} updated, {found.deleted.num_rows:,} deleted"
-    )
-    target.show(document, names, rows, [line], WIDEST_PATH)
+    document: dict[str, object] = {}
+    if target.form == "json":
+        pairs = zip(found.before.to_pylist(), found.updated.to_pylist(), strict=True)
+        updated = [{"before": before, "after": after} for before, after in pairs]
+        inserted, deleted = found.inserted.to_pylist(), found.deleted.to_pylist()
+        document = {"begin": found.begin, "end": found.end}
+        document |= {"inserted": inserted, "updated": updated, "deleted": deleted}
+    tables = {"inserted": found.inserted, "updated": found.updated, "deleted": found.deleted}
+    line = ", ".join(f"{rows.num_rows:,} {what}" for what, rows in tables.items())
+    target.show(document, names, changes, [line], WIDEST_PATH)
 
 
 def _first(rows: pa.Table, limit: int | None) -> list[dict[str, object]]:
@@ -301,16 +275,9 @@ def sync(target: Target, *, metastore: str | None, glue: bool, database: str | N
     if database is not None:
         given[_HIVE + "database"] = database
     done = sync_table(target.table(), {**given, **options})
-    target.show(
-        [dataclasses.asdict(one) for one in done],
-        ["table", "state", "partitions added", "partitions dropped"],
-        [
-            [
-                f"{one.database}.{one.table}",
-                "created" if one.created else "columns changed" if one.columns_changed else "up to date",
-                one.partitions_added,
-                one.partitions_dropped,
-            ]
-            for one in done
-        ],
-    )
+    rows = []
+    for one in done:
+        state = "created" if one.created else "columns changed" if one.columns_changed else "up to date"
+        rows.append((f"{one.database}.{one.table}", state, one.partitions_added, one.partitions_dropped))
+    names = ["table", "state", "partitions added", "partitions dropped"]
+    target.show([dataclasses.asdict(one) for one in done], names, rows)
