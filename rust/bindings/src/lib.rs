@@ -99,13 +99,11 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify::merge_buckets, module)?)?;
     module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
-    module.add_function(wrap_pyfunction!(write::is_table_property, module)?)?;
-    module.add_function(wrap_pyfunction!(write::option_default, module)?)?;
-    module.add_function(wrap_pyfunction!(write::pause_after_conflict, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::cluster, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::plan_cluster, module)?)?;
+    add_option_functions(module)?;
     add_results(module)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
@@ -118,6 +116,13 @@ fn add_recovery_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
     module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
     module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)
+}
+
+/// Adds what callers of writes ask of their options.
+fn add_option_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(write::is_table_property, module)?)?;
+    module.add_function(wrap_pyfunction!(write::option_default, module)?)?;
+    module.add_function(wrap_pyfunction!(write::pause_after_conflict, module)?)
 }
 
 /// Adds the functions that run stages, and those of services whose stages an engine runs.
