@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.values.argument_types import Options
 from mortice.values.caller import caller_level
 
 _PREFIX = "hoodie.datasource.hive_sync."
@@ -146,7 +147,7 @@ def asked_for(options: Mapping[str, object] | None) -> SyncOptions | None:
     return SyncOptions.from_options(own)
 
 
-def without_sync(options: Mapping[str, object] | None) -> Mapping[str, object] | None:
+def without_sync(options: Options | None) -> Options | None:
     """Returns the options of a write without those of the sync that they ask for: the core does not know catalogs."""
     if not isinstance(options, Mapping) or asked_for(options) is None:
         return options

@@ -47,6 +47,10 @@ class TableView(Protocol):
         """The table version."""
 
     @property
+    def has_meta_columns(self) -> bool:
+        """Whether files have Hudi's meta columns."""
+
+    @property
     def merge_mode(self) -> str:
         """How records of one key are merged."""
 

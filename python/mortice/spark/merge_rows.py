@@ -16,6 +16,7 @@ from mortice.spark.statements.parameters import literal
 from mortice.spark.statements.row_changes import RowAction, RowChanges
 from mortice.spark.statements.targets import SqlTable
 from mortice.spark.statements.tokens import quoted
+from mortice.values.argument_types import Options
 from mortice.values.other_names import hinted
 from mortice.writing.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
 from mortice.writing.row_changes import Values
@@ -33,7 +34,7 @@ def update_where(
     uri: str | os.PathLike[str],
     values: Mapping[str, object],
     condition: str,
-    options: Mapping[str, object] | None = None,
+    options: Options | None = None,
 ) -> Commit:
     """Updates the rows for which a condition is true, in one commit. Works on Spark 3.5 and later.
 
@@ -65,7 +66,7 @@ def update_where(
 
 @overload
 def merge(
-    df: DataFrame, uri: str | os.PathLike[str], on: str | Sequence[str], options: Mapping[str, object] | None = None
+    df: DataFrame, uri: str | os.PathLike[str], on: str | Sequence[str], options: Options | None = None
 ) -> MergeBuilder: ...
 
 
@@ -74,7 +75,7 @@ def merge(
     df: DataFrame,
     uri: str | os.PathLike[str],
     on: str | Sequence[str],
-    options: Mapping[str, object] | None = None,
+    options: Options | None = None,
     *,
     when_matched_update: Values | Literal["all"] | None = ...,
     when_matched_delete: str | bool | None = ...,
@@ -88,7 +89,7 @@ def merge(
     df: DataFrame,
     uri: str | os.PathLike[str],
     on: str | Sequence[str],
-    options: Mapping[str, object] | None = None,
+    options: Options | None = None,
     **clauses: Any,
 ) -> MergeBuilder | Commit:
     """Merges a DataFrame into a table by any condition and with several clauses, in one commit.

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mortice.errors import InvalidArgumentError
-from mortice.values.argument_types import StorageOptions
 from mortice.values.credentials import CREDENTIALS, register
 from mortice.values.storage_strings import storage_strings
 
@@ -58,7 +57,7 @@ def absolute_uri(uri: object) -> str:
     return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 (links are kept)
 
 
-def checked_storage_options(options: StorageOptions | None) -> dict[str, str]:
+def checked_storage_options(options: Mapping[str, object] | None) -> dict[str, str]:
     """Returns storage options as strings: bools as `true` and `false`, a function for credentials by its name.
 
     No message has a value in it: values may be secrets.

@@ -242,7 +242,7 @@ def warn_of(sentences: Sequence[str]) -> None:
         warnings.warn(visible_text(sentence), UserWarning, stacklevel=caller_level())
 
 
-def checked_options(given: Options | None) -> dict[str, str]:
+def checked_options(given: Mapping[str, object] | None) -> dict[str, str]:
     """Options as strings: booleans in lower case, numbers as digits. Raises `InvalidArgumentError` for other values."""
     if given is not None and not isinstance(given, Mapping):
         raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(given).__name__}")

@@ -17,7 +17,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
@@ -31,6 +31,8 @@ from mortice.table import Table
 from mortice.values.instants import InstantLike
 from mortice.values.options import checked_count, checked_uri
 from mortice.values.visible_text import visible_text
+
+V = TypeVar("V")
 
 
 def parse_count(name: str, value: object) -> int:
@@ -145,9 +147,9 @@ class Query:
         return table.prepare(snapshot)
 
 
-def by_one_name(options: Mapping[str, object] | None) -> dict[str, object]:
+def by_one_name(options: Mapping[str, V] | None) -> dict[str, V]:
     """Returns options by lower-case name, as Spark passes them; synonyms and `spark.hoodie.x` get their one name."""
-    named: dict[str, object] = {}
+    named: dict[str, V] = {}
     for given, value in (options or {}).items():
         name = str(given).lower()
         if name.startswith(f"{opt.SPARK_PREFIX}hoodie."):
@@ -167,7 +169,7 @@ def read_query(options: Mapping[str, object], uri: str | None = None) -> Query:
 
     Raises `InvalidArgumentError`, `UnsupportedError`.
     """
-    rest = by_one_name(options)
+    rest: dict[str, object] = by_one_name(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
     kind = _query_type(str(rest.pop(opt.QUERY_TYPE, "snapshot")))
     query = Query(

@@ -131,7 +131,7 @@ _OF_INDEX = (
 """The options of writes that say how keys are found."""
 
 
-def session_options(spark: SparkSession) -> dict[str, object]:
+def session_options(spark: SparkSession) -> dict[str, str]:
     """Returns the options that are accepted or rejected, by lower-case name. Others, mostly of writers, are ignored."""
     found = {
         name: value
@@ -144,7 +144,7 @@ def session_options(spark: SparkSession) -> dict[str, object]:
     }
 
 
-def session_index(spark: SparkSession) -> dict[str, object]:
+def session_index(spark: SparkSession) -> dict[str, str]:
     """Returns the options that say by which index statements find keys, by lower-case name."""
     found = _configured(spark, _OF_INDEX).items()
     return by_one_name({name: value for name, value in found if name.removeprefix(SPARK_PREFIX) in _OF_INDEX})

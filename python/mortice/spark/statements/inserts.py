@@ -21,6 +21,7 @@ from mortice.spark.statements.target_table import VALUE, TargetTable, partition_
 from mortice.spark.statements.targets import named_table
 from mortice.spark.statements.tokens import Expression
 from mortice.spark.writing.write import write
+from mortice.values.argument_types import Options, OptionValue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,7 +45,7 @@ _STRICT = ("strict", "upsert")
 class InsertPolicy:
     """What the session and the table say of an INSERT."""
 
-    def __init__(self, spark: SparkSession, options: Mapping[str, object]) -> None:
+    def __init__(self, spark: SparkSession, options: Options) -> None:
         self.spark = spark
         self._table = {name: str(value) for name, value in options.items()}
         own = (_OPERATION, INTO_OPERATION, _POLICY, _DROPS, _MODE, _BULK, _OVERWRITE_MODE)
@@ -58,7 +59,7 @@ class InsertPolicy:
         found = self._session(name)
         return self._table.get(name) if found is None else found
 
-    def into(self) -> tuple[str, dict[str, object]]:
+    def into(self) -> tuple[str, dict[str, OptionValue]]:
         """Returns the operation of INSERT INTO, and its options."""
         self._check_mode()
         name = _OPERATION if self._given(_OPERATION) is not None else INTO_OPERATION
@@ -75,7 +76,7 @@ class InsertPolicy:
         is_insert = operation == "upsert" and policy.lower() in ("drop", "fail")
         return "insert" if is_insert else operation, {**options, _POLICY: policy}
 
-    def overwrite(self) -> dict[str, object]:
+    def overwrite(self) -> dict[str, OptionValue]:
         """Returns the options of INSERT OVERWRITE."""
         self._check_mode()
         operation = self._session(_OPERATION)
@@ -93,7 +94,7 @@ class InsertPolicy:
             raise InvalidArgumentError(f"{_OVERWRITE_MODE} must be static or dynamic, got {mode!r}")
         return str(mode).lower() == "dynamic"
 
-    def _combined(self) -> dict[str, object]:
+    def _combined(self) -> dict[str, OptionValue]:
         combines = self._session(_COMBINES)
         return self._others if combines is None else {**self._others, _COMBINES: combines}
 

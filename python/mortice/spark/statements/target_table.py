@@ -17,6 +17,7 @@ from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.targets import SqlTable
 from mortice.table import Table
+from mortice.values.argument_types import OptionValue
 from mortice.values.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class TargetTable:
         self.of_storage = {name: value for name, value in self.options.items() if is_of_storage(name)}
 
     @property
-    def table_options(self) -> dict[str, object]:
+    def table_options(self) -> dict[str, OptionValue]:
         """The options for methods of `Table`: those of writes, and of the sync with a catalog."""
         return {name: value for name, value in self.options.items() if not is_of_storage(name)}
 

@@ -12,7 +12,7 @@ the table was created with, and `mortice.spark.sql` deletes the files.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.parameters import quoted_string
 from mortice.spark.statements.tokens import quoted
 from mortice.table import Table
+from mortice.values.argument_types import Options, OptionValue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,14 +45,14 @@ class SqlTable:
     """A table of a statement."""
 
     path: str
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     """The options that it has in the catalog, or that its view has."""
     name: str | None = None
     """Its name in the catalog; None for paths and views."""
     is_managed: bool = False
     """Whether DROP TABLE deletes its files, as it was created without a location."""
 
-    def write_options(self) -> dict[str, object]:
+    def write_options(self) -> dict[str, OptionValue]:
         """Returns the options of writes and of the storage.
 
         Properties of the table count as the table has them now: an upgrade may have changed those in the catalog.
@@ -64,7 +65,7 @@ class SqlTable:
             return False
         return plain.startswith("hoodie.") and decision(plain) not in (Decision.TAKEN, Decision.REFUSED)
 
-    def change_options(self, spark: SparkSession) -> dict[str, object]:
+    def change_options(self, spark: SparkSession) -> dict[str, OptionValue]:
         """Returns the options of statements that change rows: those of writes, with the index that the session sets."""
         return {**self.write_options(), **session_index(spark)}
 

@@ -37,6 +37,7 @@ from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.given_rows import cast_timestamps, partitioned_frame
 from mortice.spark.writing.write_stages import DriverStages, Frames, SparkTasks
 from mortice.table import Table
+from mortice.values.argument_types import Options
 from mortice.values.observe import observed
 from mortice.values.other_names import hinted
 from mortice.writing.partitioner import Partitioner
@@ -91,7 +92,7 @@ def write(  # noqa: PLR0917
     uri: str | os.PathLike[str],
     operation: str = DEFAULT_OPERATION,
     mode: str = "append",
-    options: Mapping[str, object] | None = None,
+    options: Options | None = None,
     validators: Sequence[Validator] = (),
     partitioner: Partitioner | None = None,
     *,
