@@ -26,12 +26,13 @@ const MODULES: &[(&str, &[&str])] = &[
     ("gzip", &[]),
     ("progress", &[]),
     ("property", &[]),
+    ("time", &[]),
     ("trusted", &[]),
     ("zone_rules", &[]),
     ("protobuf", &["cursor"]),
     ("bloom", &["cursor"]),
     ("names", &[]),
-    ("storage", &[]),
+    ("storage", &["time"]),
     ("spill", &["storage"]),
     ("filter", &["names"]),
     ("avro", &["cursor", "trusted", "names"]),
@@ -178,7 +179,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "index",
         ],
     ),
-    ("commit", &["names", "storage", "avro", "config", "timeline", "keys", "plan"]),
+    ("commit", &["time", "names", "storage", "avro", "config", "timeline", "keys", "plan"]),
     (
         "metadata_upkeep",
         &[
@@ -202,11 +203,12 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
         ],
     ),
-    ("writable_table", &["names", "storage", "config", "timeline", "keys", "plan", "commit", "metadata_upkeep"]),
+    ("writable_table", &["progress", "time", "names", "storage", "config", "timeline", "keys", "plan", "commit", "metadata_upkeep"]),
     (
         "services",
         &[
             "progress",
+            "time",
             "names",
             "storage",
             "spill",
@@ -239,6 +241,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "client",
         &[
             "row_number",
+            "time",
             "panics",
             "names",
             "storage",

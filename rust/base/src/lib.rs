@@ -15,6 +15,7 @@ pub mod progress;
 pub mod property;
 pub mod protobuf;
 pub mod row_number;
+pub mod time;
 pub mod trusted;
 pub mod zone_rules;
 

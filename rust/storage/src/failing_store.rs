@@ -10,6 +10,7 @@ use super::{
     StoreUpload,
 };
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::Time;
 
 /// A store whose changes fail from one of them on.
 pub struct FailingStore {
@@ -74,6 +75,10 @@ impl Storage for FailingStore {
 }
 
 impl FileStore for FailingStore {
+    fn time(&self) -> Arc<dyn Time> {
+        self.inner.time()
+    }
+
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.failure.change(|| self.inner.put_if_absent(path, bytes))
     }

@@ -4,10 +4,13 @@
 //! successful write is never reported as that of another writer: the contents of two writers must differ (a commit has
 //! its instant).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::Storage;
 use mortice_base::error::Result;
+use mortice_base::time::{Time, system_time};
 
 /// The version of a file's content in its storage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +70,12 @@ pub trait StoreUpload: Send {
 
 /// A storage whose files are written whole.
 pub trait FileStore: Storage {
+    /// The time by which writers measure the ages of the store's files, wait, and name instants. It is the machine's;
+    /// in tests a simulated one.
+    fn time(&self) -> Arc<dyn Time> {
+        system_time()
+    }
+
     /// Creates a file, durable once this has returned. Of several concurrent writers one succeeds.
     ///
     /// # Errors

@@ -9,11 +9,17 @@ use super::{
     Storage, StoreUpload,
 };
 use mortice_base::error::Result;
+use mortice_base::time::Time;
 
 /// A store that forwards its calls to another one. It may do more where files are changed.
 pub trait StoreWrapper: Send + Sync {
     /// The other store.
     fn inner(&self) -> &Arc<dyn FileStore>;
+
+    /// Is called for [`FileStore::time`].
+    fn clock(&self) -> Arc<dyn Time> {
+        self.inner().time()
+    }
 
     /// Is called for [`FileStore::put_if_absent`].
     ///
@@ -57,6 +63,10 @@ pub trait StoreWrapper: Send + Sync {
 }
 
 impl<W: StoreWrapper> FileStore for W {
+    fn time(&self) -> Arc<dyn Time> {
+        self.clock()
+    }
+
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.create(path, bytes)
     }

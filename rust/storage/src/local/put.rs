@@ -10,6 +10,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use rustix::fs::FileType;
@@ -23,8 +24,13 @@ use super::storage::open_regular;
 use crate::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, RootLock, StoreUpload};
 use crate::{LocalStorage, Storage};
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::Time;
 
 impl FileStore for LocalStorage {
+    fn time(&self) -> Arc<dyn Time> {
+        Arc::clone(self.clock())
+    }
+
     fn try_lock_root(&self) -> Result<RootLock> {
         Ok(root_lock::try_lock(self.folder()))
     }

@@ -21,6 +21,7 @@ use super::mmap::truncated;
 use crate::source::out_of_range;
 use crate::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
 use mortice_base::error::{Error, Result};
+use mortice_base::time::{Time, system_time};
 
 /// The number of bytes of one windowed read.
 const WINDOW: u64 = 256 * 1024;
@@ -84,13 +85,26 @@ pub struct LocalStorage {
     root: String,
     folder: PathBuf,
     mapped: bool,
+    time: Arc<dyn Time>,
 }
 
 impl LocalStorage {
     /// Returns the folder at `path`. If `mapped` is true, large files on local disks are mapped.
     #[must_use]
     pub fn new(path: &str, mapped: bool) -> Self {
-        Self { root: path.to_owned(), folder: PathBuf::from(path), mapped }
+        Self { root: path.to_owned(), folder: PathBuf::from(path), mapped, time: system_time() }
+    }
+
+    /// The same folder in another time than the machine's, which its files have all the same.
+    #[cfg(any(test, feature = "testing"))]
+    #[must_use]
+    pub fn in_time(self, time: Arc<dyn Time>) -> Self {
+        Self { time, ..self }
+    }
+
+    /// The time of those who use it.
+    pub(crate) fn clock(&self) -> &Arc<dyn Time> {
+        &self.time
     }
 
     /// Returns the local path of a path in this storage.
