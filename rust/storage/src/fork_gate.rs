@@ -36,9 +36,14 @@ pub(super) struct ForkGate {
 
 /// Begins a critical section, after forks that are about to happen. Sections may be nested.
 pub(super) fn enter() -> ForkGate {
+    enter_within(ENTER_PATIENCE)
+}
+
+/// The same, and waits for forks for so long at most.
+fn enter_within(patience: Duration) -> ForkGate {
     let depth = DEPTH.get();
     if depth == 0 {
-        let deadline = Instant::now() + ENTER_PATIENCE;
+        let deadline = Instant::now() + patience;
         loop {
             ENTERED.fetch_add(1, Ordering::SeqCst);
             if FORKING.load(Ordering::SeqCst) == 0 || IS_FORKING.get() || Instant::now() >= deadline {
@@ -92,36 +97,48 @@ pub fn after_fork_in_child() {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::channel;
 
     use super::*;
 
+    /// Lets other threads go on that have nothing to wait for.
+    fn let_others_go_on() {
+        (0..1000).for_each(|_| std::thread::yield_now());
+    }
+
     #[test]
     fn a_fork_waits_for_other_threads_and_not_for_its_own() {
         let (entered, is_entered) = channel();
+        let (is_left, is_opened) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let leaves = Arc::clone(&is_left);
         let other = std::thread::spawn(move || {
             let outer = enter();
             let inner = enter();
             entered.send(()).unwrap();
-            std::thread::sleep(Duration::from_millis(30));
+            let_others_go_on();
             drop(outer);
-            std::thread::sleep(Duration::from_millis(30));
-            let end = Instant::now();
+            let_others_go_on();
+            leaves.store(true, Ordering::SeqCst);
             drop(inner);
-            end
         });
         is_entered.recv().unwrap();
         before_fork();
-        let waited = Instant::now();
-        let third = std::thread::spawn(|| {
+        assert!(is_left.load(Ordering::SeqCst), "a fork within a section of another thread");
+        let (begun, is_begun) = channel();
+        let opens = Arc::clone(&is_opened);
+        let third = std::thread::spawn(move || {
+            begun.send(()).unwrap();
             let _gate = enter();
-            Instant::now()
+            opens.load(Ordering::SeqCst)
         });
-        std::thread::sleep(Duration::from_millis(30));
-        let opened = Instant::now();
+        is_begun.recv().unwrap();
+        let_others_go_on();
+        is_opened.store(true, Ordering::SeqCst);
         after_fork_in_parent();
-        assert!(other.join().unwrap() <= waited);
-        assert!(third.join().unwrap() >= opened);
+        other.join().unwrap();
+        assert!(third.join().unwrap(), "a section that begins during a fork");
 
         let own = enter();
         before_fork();
@@ -129,9 +146,8 @@ mod tests {
         drop(own);
 
         before_fork();
-        let begun = Instant::now();
-        drop(enter());
-        assert!(begun.elapsed() < ENTER_PATIENCE, "a thread waits for its own fork");
+        // It would take an hour if the thread waited for its own fork.
+        drop(enter_within(Duration::from_secs(3600)));
         after_fork_in_parent();
     }
 }

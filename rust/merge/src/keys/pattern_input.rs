@@ -271,9 +271,24 @@ fn year(text: &str, count: usize, before_number: bool, is_signed: bool) -> Optio
     Some((if is_negative { number.checked_neg()? } else { number }, rest))
 }
 
-/// Returns the year of two digits among the hundred around the middle.
+/// Returns the year of two digits among the hundred around the middle, as it is now.
 fn near_present(digits: i32) -> Option<i32> {
     let now: DateTime<Utc> = Utc::now();
-    let first = now.year().checked_sub(PIVOT)?.checked_sub(50)?;
+    near_year(digits, now.year())
+}
+
+fn near_year(digits: i32, present: i32) -> Option<i32> {
+    let first = present.checked_sub(PIVOT)?.checked_sub(50)?;
     first.checked_add(digits.checked_sub(first)?.rem_euclid(100))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn years_of_two_digits_are_those_around_the_present() {
+        let years = [0, 26, 45, 46, 99].map(|digits| near_year(digits, 2026));
+        assert_eq!(years, [Some(2000), Some(2026), Some(2045), Some(1946), Some(1999)]);
+    }
 }

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn it_halves_once_a_second_and_grows_back() {
         let limit = RequestLimit::new(8);
-        let start = Instant::now();
+        let start = limit.state().changed;
         let free = |at: Instant| {
             let free = (0..100).take_while(|_| limit.try_acquire(at)).count();
             limit.state().running -= free;
