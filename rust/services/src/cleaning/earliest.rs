@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_was_completed_since_a_pending_write_began_is_kept() {
         let timeline = timeline(&["1_2.commit", "3_9.commit", "4_5.commit", "6.commit.requested", "10_11.commit"]);
-        let now = (Utc::now(), TimelineZone::Utc);
+        let now = (DateTime::UNIX_EPOCH, TimelineZone::Utc);
         let policy = CleaningPolicy::LatestCommits(1);
         let found = earliest_to_retain(&timeline, policy, Some(&"3".into()), now).unwrap();
         assert_eq!(found.unwrap().requested_time, "3");

@@ -2,7 +2,7 @@
 //! writers that are alive stays.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::by_hand::{ALL, ByHand, Written, time};
 use mortice_base::error::{Error, ErrorKind};
@@ -96,7 +96,8 @@ fn left(by_hand: &ByHand) -> BTreeSet<String> {
 fn expire(by_hand: &ByHand, instant: &RequestedTime) {
     let path = by_hand.path(&format!("{FOLDER}/.heartbeat/{instant}"));
     let file = std::fs::File::options().write(true).open(path).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(modified - Duration::from_secs(200)).unwrap();
 }
 
 fn metadata_timeline(by_hand: &ByHand) -> TimelineWriter {

@@ -15,7 +15,7 @@
 
 use std::cmp::Reverse;
 
-use chrono::{Days, Local, NaiveDate};
+use chrono::{Days, NaiveDate};
 use regex::Regex;
 
 use mortice_base::error::{Error, Result};
@@ -94,7 +94,11 @@ impl CompactionStrategy {
     ///
     /// # Errors
     /// `InvalidArgument` if partitions are to be days and are not.
-    pub(crate) fn chosen_partitions<'a>(&self, paths: Vec<&'a str>) -> Result<Vec<&'a str>> {
+    pub(crate) fn chosen_partitions<'a>(
+        &self,
+        paths: Vec<&'a str>,
+        today: NaiveDate,
+    ) -> Result<Vec<&'a str>> {
         let mut paths = paths;
         for rule in &self.rules {
             paths = match rule {
@@ -103,7 +107,7 @@ impl CompactionStrategy {
                     let is_found = |path: &&str| self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(path));
                     paths.into_iter().filter(is_found).collect()
                 }
-                Rule::LatestDays | Rule::LastDays | Rule::BeforeLastDays => self.of_days(*rule, paths)?,
+                Rule::LatestDays | Rule::LastDays | Rule::BeforeLastDays => self.of_days(*rule, paths, today)?,
             };
         }
         Ok(paths)
@@ -163,11 +167,10 @@ impl CompactionStrategy {
         kept
     }
 
-    fn of_days<'a>(&self, rule: Rule, paths: Vec<&'a str>) -> Result<Vec<&'a str>> {
+    fn of_days<'a>(&self, rule: Rule, paths: Vec<&'a str>, today: NaiveDate) -> Result<Vec<&'a str>> {
         let dated = paths.into_iter().map(|path| Ok((day_of(path)?, path)));
         let mut dated = dated.collect::<Result<Vec<_>>>()?;
         dated.sort_by_key(|(day, _)| Reverse(*day));
-        let today = Local::now().date_naive();
         let first = today.checked_sub_days(Days::new(self.partitions as u64)).unwrap_or(NaiveDate::MIN);
         match rule {
             Rule::LastDays => dated.retain(|(day, _)| *day >= first),
@@ -222,6 +225,8 @@ fn day_of(partition: &str) -> Result<NaiveDate> {
 mod tests {
     use super::*;
 
+    const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2024, 2, 1).unwrap();
+
     fn operation(partition: &str, metrics: [(&str, f64); 3]) -> HoodieCompactionOperation {
         HoodieCompactionOperation {
             partition_path: Some(partition.to_owned()),
@@ -246,7 +251,8 @@ mod tests {
         let strategy = CompactionStrategy::from_options(&options).unwrap();
         let all = operations();
         let paths = all.iter().map(|operation| operation.partition_path.as_deref().unwrap()).collect();
-        let paths: Vec<String> = strategy.chosen_partitions(paths).unwrap().into_iter().map(str::to_owned).collect();
+        let paths: Vec<String> =
+            strategy.chosen_partitions(paths, TODAY).unwrap().into_iter().map(str::to_owned).collect();
         let all = all.into_iter().filter(|one| paths.contains(one.partition_path.as_ref().unwrap())).collect();
         let chosen = strategy.chosen(all).unwrap();
         chosen.into_iter().map(|operation| operation.partition_path.unwrap()).collect()
@@ -294,7 +300,7 @@ mod tests {
         assert_eq!(chosen(&[latest, (TARGET_IO.name(), "5")]), ["day=2024/01/03"]);
         let options = WriteOptions::resolve([latest, (PARTITIONS.name(), "1")]).unwrap();
         let strategy = CompactionStrategy::from_options(&options).unwrap();
-        assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"]).unwrap(), ["2024/01/02"]);
+        assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"], TODAY).unwrap(), ["2024/01/02"]);
     }
 
     #[test]
@@ -303,7 +309,7 @@ mod tests {
         assert!(error.contains("my.Own") && error.contains("LogFileSizeBasedCompactionStrategy"), "{error}");
         let days = WriteOptions::resolve([(STRATEGY.name(), "DayBasedCompactionStrategy")]).unwrap();
         let strategy = CompactionStrategy::from_options(&days).unwrap();
-        let error = strategy.chosen_partitions(vec!["oslo"]).unwrap_err().to_string();
+        let error = strategy.chosen_partitions(vec!["oslo"], TODAY).unwrap_err().to_string();
         assert!(error.contains("oslo"), "{error}");
     }
 }

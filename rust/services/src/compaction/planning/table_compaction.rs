@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chrono::Local;
+
 use super::plan::{operation_of, plan_of, planned_slices, slices_of_plan};
 use super::slices::{planned_groups, slices_to_compact};
 use super::strategy::CompactionStrategy;
@@ -109,7 +111,8 @@ impl TableCompactions {
     ) -> Result<Option<HoodieCompactionPlan>> {
         let planned = planned_groups(&self.table.timeline)?;
         let chosen = partitions.iter().map(|files| files.partition.as_str()).collect();
-        let chosen: BTreeSet<&str> = options.strategy.chosen_partitions(chosen)?.into_iter().collect();
+        let today = self.table.store.time().now().with_timezone(&Local).date_naive();
+        let chosen: BTreeSet<&str> = options.strategy.chosen_partitions(chosen, today)?.into_iter().collect();
         let partitions = partitions.iter().filter(|files| chosen.contains(files.partition.as_str()));
         let slices = slices_to_compact(&self.table, partitions, &planned, instant)?;
         let operations = slices.iter().map(|slice| operation_of(slice, options.base_bytes)).collect();

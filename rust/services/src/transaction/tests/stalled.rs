@@ -1,7 +1,7 @@
 //! Writers that are taken for dead between a check and the change that it was made for: another one takes the lock over and rolls them back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::*;
 use mortice_storage::failing_store::FailingStore;
@@ -20,7 +20,8 @@ fn shared(version: u8, has_metadata: bool) -> Arc<Table> {
 fn take_for_dead(table: &Table) {
     for entry in std::fs::read_dir(table.folder.path().join(".hoodie/.heartbeat")).unwrap() {
         let file = std::fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(modified - Duration::from_secs(200)).unwrap();
     }
     let _ = std::fs::remove_file(table.folder.path().join(".hoodie/lock"));
 }
