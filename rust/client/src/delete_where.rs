@@ -35,7 +35,7 @@ pub fn delete_where(
     let table = target.latest();
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
-    ConflictRetries::from_options(target.options())?.run(|_| {
+    ConflictRetries::from_options(target.options())?.run(&*target.time(), |_| {
         let mut transaction = Transaction::begin(&target, WriteOperation::Delete)?;
         let deleted = delete(&mut transaction, filter, target.options());
         commit_or_abort(transaction, deleted, options, Vec::new())

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mortice_base::error::{ErrorKind, Result};
+use mortice_base::time::Time;
 use mortice_commit::commit::pause;
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_services::transaction::WriteResult;
@@ -53,13 +54,17 @@ impl ConflictRetries {
     ///
     /// # Errors
     /// `WriteConflict` if the last attempt had one; those of `write`, which has rolled back what it did; `Interrupted` by a signal.
-    pub(super) fn run(self, mut write: impl FnMut(bool) -> Result<WriteResult>) -> Result<WriteResult> {
+    pub(super) fn run(
+        self,
+        time: &dyn Time,
+        mut write: impl FnMut(bool) -> Result<WriteResult>,
+    ) -> Result<WriteResult> {
         let mut attempts = 1;
         loop {
             let may_repeat = attempts <= self.most;
             match write(may_repeat) {
                 Err(error) if may_repeat && error.kind() == ErrorKind::WriteConflict => {
-                    pause(self.pause_after(attempts))?;
+                    pause(time, self.pause_after(attempts))?;
                     attempts += 1;
                 }
                 result => return result.map(|result| WriteResult { attempts, ..result }),
@@ -79,6 +84,7 @@ impl ConflictRetries {
 mod tests {
     use super::*;
     use mortice_base::error::Error;
+    use mortice_base::time::SimulatedTime;
 
     fn retries(given: &[(&str, &str)]) -> ConflictRetries {
         let options = WriteOptions::resolve(given.iter().copied()).unwrap();
@@ -87,7 +93,7 @@ mod tests {
 
     fn attempts_until(retries: ConflictRetries, kind: ErrorKind) -> Vec<bool> {
         let mut seen = Vec::new();
-        let error = retries.run(|may_repeat| {
+        let error = retries.run(&SimulatedTime::default(), |may_repeat| {
             seen.push(may_repeat);
             Err(Error::new(kind, "no"))
         });
@@ -97,7 +103,7 @@ mod tests {
 
     #[test]
     fn conflicts_alone_are_repeated_as_often_as_options_say() {
-        let two = retries(&[(RETRIES.name(), "2"), (PAUSE.name(), "0")]);
+        let two = retries(&[(RETRIES.name(), "2"), (PAUSE.name(), "5000")]);
         assert_eq!(attempts_until(two, ErrorKind::WriteConflict), [true, true, false]);
         assert_eq!(attempts_until(two, ErrorKind::Io), [true]);
         assert_eq!(attempts_until(retries(&[]), ErrorKind::WriteConflict), [false]);

@@ -105,7 +105,7 @@ pub(super) fn write_rows(
     let retries = source.map_or_else(|| ConflictRetries::from_options(options), |_| Ok(ConflictRetries::none()))?;
     let provenance = source.map_or(Provenance::Given, |_| Provenance::Stored);
     let mut input = Some(input);
-    retries.run(|may_repeat| {
+    retries.run(&*target.time(), |may_repeat| {
         let rows = input.as_ref().ok_or_else(|| Error::internal("the rows of a write are gone"))?;
         let (table, columns) = (target.latest(), schema.as_ref());
         let early = plan(&table, operation, (columns, rows), options, (provenance, &"0".parse()?))?;

@@ -38,7 +38,7 @@ fn timeline_of(table: &TableCopy) -> Timeline {
 fn run(table: &TableCopy, entries: &[(&str, &str)]) -> bool {
     let (store, options, timeline) = (table.store(), options(entries), timeline_of(table));
     let config = TableConfig::load(store.as_ref()).unwrap();
-    let clock = Clock::new(&config);
+    let clock = Clock::new(&config, store.time());
     let services =
         MetadataServices { store: &store, config: &config, timeline: &timeline, clock: &clock, options: &options };
     services.run(upkeep(table).timeline()).unwrap()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use arrow_array::StringArray;
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use crate::distributed::{abort_task_insert, begin_task_insert};
 use crate::{WriteInput, write};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
+use mortice_base::time::{SimulatedTime, Time};
 use mortice_commit::commit::epoch_millis;
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::config::{TimelineLayout, WriteOptions};
@@ -151,7 +152,8 @@ impl Stalled {
 fn expire_heartbeat(table: &Table, instant: &RequestedTime) {
     let path = table.folder.path().join(".hoodie/.heartbeat").join(instant.as_str());
     let file = std::fs::File::options().write(true).open(path).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(modified - Duration::from_secs(200)).unwrap();
 }
 
 fn is_data_file(path: &str) -> bool {
@@ -414,8 +416,13 @@ fn the_lock_is_held_until_all_clocks_are_past_the_times_of_rollbacks() {
     for (what, undo) in UNDOINGS {
         let mut stalled = Stalled::new(9, StalledService::Compaction);
         stalled.options.insert("hoodie.time.generator.max_expected_clock_skew_ms".into(), skew.to_string());
+        // The time of the last instant.
+        let timeline = stalled.table.folder.path().join(".hoodie/timeline");
+        let time = SimulatedTime::starting_at(timeline.metadata().unwrap().modified().unwrap().into());
+        let store = LocalStorage::new(&stalled.table.uri(), true).in_time(Arc::new(time.clone()));
+        stalled.table.store = Some(Arc::new(store));
         undo(&stalled);
-        let now = chrono::Utc::now().timestamp_millis();
+        let now = time.now().timestamp_millis();
         let table = stalled.table.open(false);
         let rollbacks = table.timeline.instants().iter().filter(|instant| instant.action == Action::Rollback);
         let newest = rollbacks.map(|instant| instant.completion_time.as_ref().unwrap().to_string()).max().expect(what);

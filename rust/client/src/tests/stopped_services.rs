@@ -54,7 +54,7 @@ pub(super) struct Table {
     pub(super) folder: Rc<tempfile::TempDir>,
     version: u8,
     /// What it is changed through, if not its folder.
-    store: Option<Arc<dyn FileStore>>,
+    pub(super) store: Option<Arc<dyn FileStore>>,
 }
 
 impl Table {

@@ -1,13 +1,14 @@
 //! Writers that stalled, were taken for dead, and are killed between two steps of the end of a write or of a rollback.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::stopped_services::{FIRST, Row, Table, batch, options};
 use crate::{WriteInput, write};
 use mortice_base::error::{ErrorKind, Result};
+use mortice_base::time::system_time;
 use mortice_commit::commit::{Clock, TimelineWriter};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::TableType;
@@ -53,7 +54,8 @@ impl StoreWrapper for KeptCompletion {
 pub(super) fn take_for_dead(table: &std::path::Path) {
     for entry in std::fs::read_dir(table.join(".hoodie/.heartbeat")).unwrap() {
         let file = std::fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(200)).unwrap();
+        let modified = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(modified - Duration::from_secs(200)).unwrap();
     }
     let _ = std::fs::remove_file(table.join(".hoodie/lock"));
 }
@@ -175,7 +177,7 @@ fn a_rollback_that_was_planned_after_the_commit_and_killed_then_undoes_nothing()
             ..HoodieRollbackPlan::default()
         };
         let files = TimelineWriter::new(Arc::new(LocalStorage::new(&table.uri(), true)), &open.config);
-        let later = Clock::new(&open.config).requested_time(&[&open.timeline]).unwrap();
+        let later = Clock::new(&open.config, system_time()).requested_time(&[&open.timeline]).unwrap();
         files.request(&later, Action::Rollback, &Bytes::from(plan.to_avro().unwrap())).unwrap();
         let rows = table.all_rows(false);
         table.upsert(&[("a", "x", 2)], &SHARED);

@@ -6,10 +6,13 @@
 //!
 //! [`Concurrency::release`]: super::Concurrency::release
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Local, NaiveDateTime, TimeDelta, Utc};
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{CompletionTime, RequestedTime};
+use mortice_base::time::Time;
 use mortice_merge::config::{TableConfig, TimelineZone};
 use mortice_table::timeline::Timeline;
 
@@ -24,13 +27,14 @@ const NEAR_MS: i64 = 10;
 #[derive(Debug, Clone)]
 pub struct Clock {
     zone: TimelineZone,
+    time: Arc<dyn Time>,
 }
 
 impl Clock {
-    /// The clock of a table, in its `hoodie.table.timeline.timezone`.
+    /// The clock of a table, in its `hoodie.table.timeline.timezone`. `time` is that of the table's store.
     #[must_use]
-    pub fn new(config: &TableConfig) -> Self {
-        Self { zone: config.timeline_zone }
+    pub fn new(config: &TableConfig, time: Arc<dyn Time>) -> Self {
+        Self { zone: config.timeline_zone, time }
     }
 
     /// The requested time of a new instant: later than every time on the timelines, which are those of the table and of its metadata
@@ -69,7 +73,7 @@ impl Clock {
             let left = time.signed_duration_since(self.now());
             match left.to_std() {
                 Ok(left_time) if !left_time.is_zero() && left.num_milliseconds() < NEAR_MS => {
-                    std::thread::sleep(left_time);
+                    self.time.sleep(left_time);
                 }
                 _ => return,
             }
@@ -79,23 +83,10 @@ impl Clock {
     /// What the clock shows in the table's zone.
     fn now(&self) -> NaiveDateTime {
         match self.zone {
-            TimelineZone::Utc => utc_now().naive_utc(),
-            TimelineZone::Local => utc_now().with_timezone(&Local).naive_local(),
+            TimelineZone::Utc => self.time.now().naive_utc(),
+            TimelineZone::Local => self.time.now().with_timezone(&Local).naive_local(),
         }
     }
-}
-
-fn utc_now() -> DateTime<Utc> {
-    let now = Utc::now();
-    #[cfg(any(test, feature = "testing"))]
-    let now = now + TimeDelta::milliseconds(SKEW_MS.get());
-    now
-}
-
-#[cfg(any(test, feature = "testing"))]
-thread_local! {
-    /// Milliseconds by which this thread's clock is ahead.
-    pub static SKEW_MS: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
 }
 
 /// The greatest of all times, as text.
@@ -173,33 +164,38 @@ pub fn epoch_text(millis: i64, zone: TimelineZone) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mortice_base::time::SimulatedTime;
     use mortice_merge::config::Properties;
     use mortice_table::timeline::timeline;
 
-    fn clock(zone: &str) -> Clock {
+    fn clock(zone: &str, time: &SimulatedTime) -> Clock {
         let entries =
             [("hoodie.table.name", "t"), ("hoodie.table.version", "9"), ("hoodie.table.timeline.timezone", zone)];
-        Clock::new(&TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap())
+        Clock::new(
+            &TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap(),
+            Arc::new(time.clone()),
+        )
     }
 
     #[test]
     fn times_are_the_clocks_unless_the_timeline_is_ahead() {
-        let before = Utc::now().format(FORM).to_string();
+        let now = SimulatedTime::default();
         let empty = timeline(&[]);
-        let time = clock("UTC").requested_time(&[&empty]).unwrap();
-        assert!(time.as_str() >= before.as_str() && time.as_str().len() == 17, "{time}");
+        assert_eq!(clock("UTC", &now).requested_time(&[&empty]).unwrap(), "20260101000000000");
         let old = timeline(&["00000000000000001_00000000000000002.deltacommit", "20240101000000000.commit.requested"]);
-        assert!(clock("LOCAL").requested_time(&[&old]).unwrap().as_str() > "20250101000000000");
+        let local = now.now().with_timezone(&Local).format(FORM).to_string();
+        assert_eq!(clock("LOCAL", &now).requested_time(&[&old]).unwrap().as_str(), local);
     }
 
     #[test]
     fn a_time_is_not_ahead_of_the_clock_by_what_was_generated_before_it() {
-        let clock = clock("UTC");
+        let time = SimulatedTime::default();
+        let clock = clock("UTC", &time);
         let mut newest = clock.requested_time(&[&timeline(&[])]).unwrap();
         for _ in 0..20 {
             let known = timeline(&[&format!("{newest}.commit.requested")]);
             let next = clock.requested_time(&[&known]).unwrap();
-            let now = Utc::now().format(FORM).to_string();
+            let now = time.now().format(FORM).to_string();
             assert!(next > newest && next.as_str() <= now.as_str(), "{newest} {next} {now}");
             newest = next;
         }
@@ -209,10 +205,11 @@ mod tests {
     fn times_grow_past_every_time_of_the_timelines() {
         let table = timeline(&["29990101000000000_29991231235959999.deltacommit", "29990102000000000.clean.requested"]);
         let metadata = timeline(&["30000101000000000.deltacommit.inflight"]);
-        let requested = clock("UTC").requested_time(&[&table]).unwrap();
+        let clock = clock("UTC", &SimulatedTime::default());
+        let requested = clock.requested_time(&[&table]).unwrap();
         assert_eq!(requested, "30000101000000000");
-        assert_eq!(clock("UTC").requested_time(&[&table, &metadata]).unwrap(), "30000101000000001");
-        assert_eq!(clock("UTC").completion_time(&requested, &[&table]).unwrap(), "30000101000000001");
+        assert_eq!(clock.requested_time(&[&table, &metadata]).unwrap(), "30000101000000001");
+        assert_eq!(clock.completion_time(&requested, &[&table]).unwrap(), "30000101000000001");
     }
 
     #[test]

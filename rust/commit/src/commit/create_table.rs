@@ -2,7 +2,6 @@
 
 use arrow_schema::Schema;
 use bytes::Bytes;
-use chrono::Utc;
 
 use super::NewTable;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -20,7 +19,7 @@ const PROPERTIES: &str = ".hoodie/hoodie.properties";
 /// `AlreadyExists` if there is a table; as for [`NewTable::properties_file`]; those of the storage.
 pub fn create_table(store: &dyn FileStore, table: &NewTable, columns: &Schema) -> Result<()> {
     let file = table.properties_file(columns)?;
-    let content = Bytes::from(file.to_hudi_bytes(Utc::now())?);
+    let content = Bytes::from(file.to_hudi_bytes(store.time().now())?);
     let entries = store.list(".hoodie")?.unwrap_or_default();
     if entries.iter().any(|entry| matches!(entry.name(), "hoodie.properties" | "hoodie.properties.backup")) {
         return Err(exists(store));

@@ -5,13 +5,14 @@
 //! out that another writer took the lock over, where an expiry is set.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::lock::{HeldLock, LockState, TableLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::Time;
 use mortice_storage::{FileStore, FolderEntry, PutOutcome};
 
 const NAME: &str = "lock";
@@ -21,6 +22,7 @@ pub struct FileSystemLock {
     store: Arc<dyn FileStore>,
     folder: String,
     expiry: Option<Duration>,
+    time: Arc<dyn Time>,
 }
 
 impl FileSystemLock {
@@ -28,7 +30,13 @@ impl FileSystemLock {
     /// than `expiry` (`hoodie.write.lock.filesystem.expire`) is taken over; without an expiry never.
     #[must_use]
     pub fn new(store: Arc<dyn FileStore>, folder: &str, expiry: Option<Duration>) -> Self {
-        Self { store, folder: folder.to_owned(), expiry }
+        Self { time: store.time(), store, folder: folder.to_owned(), expiry }
+    }
+
+    /// The same lock by another time than that of its store: the one of the table's.
+    #[must_use]
+    pub fn in_time(self, time: Arc<dyn Time>) -> Self {
+        Self { time, ..self }
     }
 
     fn path(&self) -> String {
@@ -43,7 +51,7 @@ impl FileSystemLock {
             FolderEntry::File(status) if status.name == NAME => Some(status.modified_ms),
             _ => None,
         });
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = self.time.since_epoch();
         let is_expired = |modified: i64| {
             let modified = Duration::from_millis(u64::try_from(modified).unwrap_or_default());
             now.saturating_sub(modified) > expiry
@@ -58,7 +66,7 @@ impl FileSystemLock {
 impl TableLock for FileSystemLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         self.remove_expired()?;
-        let taken = Instant::now();
+        let (time, taken) = (Arc::clone(&self.time), self.time.monotonic());
         let content = Bytes::from(format!("{{\"owner\":\"{}\"}}\n", unique_name()));
         match self.store.put_if_absent(&self.path(), &content) {
             Ok(PutOutcome::Refused) => return Ok(None),
@@ -68,7 +76,7 @@ impl TableLock for FileSystemLock {
             Err(error) => return Err(error),
         }
         let store = Arc::clone(&self.store);
-        let file = Arc::new(OwnLockFile { store, path: self.path(), content, expiry: self.expiry, taken });
+        let file = Arc::new(OwnLockFile { store, path: self.path(), content, expiry: self.expiry, time, taken });
         Ok(Some(Box::new(HeldFileLock { file, is_released: false })))
     }
 
@@ -83,14 +91,15 @@ struct OwnLockFile {
     path: String,
     content: Bytes,
     expiry: Option<Duration>,
-    taken: Instant,
+    time: Arc<dyn Time>,
+    taken: Duration,
 }
 
 impl OwnLockFile {
     /// Returns an error once the lock may have expired.
     fn check_age(&self) -> Result<()> {
         match self.expiry {
-            Some(expiry) if self.taken.elapsed() >= expiry => {
+            Some(expiry) if self.time.since(self.taken) >= expiry => {
                 let message = format!(
                     "the lock of the table was held for longer than it is valid ({} s): another writer may have it; write less at \
                      once, or raise hoodie.write.lock.filesystem.expire",
@@ -166,11 +175,16 @@ impl Drop for HeldFileLock {
 mod tests {
     use super::*;
     use crate::commit::lock::{LockWait, acquire};
+    use mortice_base::time::SimulatedTime;
     use mortice_storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, expiry: Option<Duration>) -> FileSystemLock {
-        let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
-        FileSystemLock::new(store, ".hoodie", expiry)
+        lock_in(&SimulatedTime::default(), folder, expiry)
+    }
+
+    fn lock_in(time: &SimulatedTime, folder: &tempfile::TempDir, expiry: Option<Duration>) -> FileSystemLock {
+        let store = LocalStorage::new(&folder.path().to_string_lossy(), true).in_time(Arc::new(time.clone()));
+        FileSystemLock::new(Arc::new(store), ".hoodie", expiry)
     }
 
     fn lock_file(folder: &tempfile::TempDir) -> std::path::PathBuf {
@@ -204,13 +218,15 @@ mod tests {
     #[test]
     fn writers_wait_for_each_other() {
         let folder = tempfile::tempdir().unwrap();
-        let wait = LockWait { limit: Duration::from_secs(60), pause: Duration::from_millis(1) };
+        // However often the others ask meanwhile.
+        let wait = LockWait { limit: Duration::MAX, pause: Duration::from_millis(1) };
+        let time = SimulatedTime::default();
         let inside = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..10 {
-                        let held = acquire(&lock(&folder, None), wait).unwrap();
+                        let held = acquire(&lock_in(&time, &folder, None), wait, &time).unwrap();
                         assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
                         std::thread::yield_now();
                         inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
@@ -226,19 +242,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let _held = lock(&folder, None).try_acquire().unwrap().unwrap();
         let wait = LockWait { limit: Duration::from_millis(20), pause: Duration::from_millis(5) };
-        let error = acquire(&lock(&folder, None), wait).err().unwrap();
+        let error = acquire(&lock(&folder, None), wait, &SimulatedTime::default()).err().unwrap();
         assert!(error.to_string().contains(".hoodie/lock") && error.to_string().contains("another writer"), "{error}");
     }
 
     #[test]
     fn an_expired_lock_is_taken_over_and_its_holder_finds_out() {
         let folder = tempfile::tempdir().unwrap();
-        let expiry = Some(Duration::from_secs(60));
-        let mut held = lock(&folder, Some(Duration::ZERO)).try_acquire().unwrap().unwrap();
-        assert!(lock(&folder, expiry).try_acquire().unwrap().is_none());
+        let (time, expiry) = (SimulatedTime::default(), Some(Duration::from_secs(60)));
+        let mut held = lock_in(&time, &folder, expiry).try_acquire().unwrap().unwrap();
         let file = std::fs::File::options().write(true).open(lock_file(&folder)).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(61)).unwrap();
-        let taken = lock(&folder, expiry).try_acquire().unwrap().unwrap();
+        file.set_modified(time.file_time()).unwrap();
+        time.advance(Duration::from_secs(59));
+        held.check().unwrap();
+        assert!(lock_in(&time, &folder, expiry).try_acquire().unwrap().is_none());
+        time.advance(Duration::from_secs(2));
+        let taken = lock_in(&time, &folder, expiry).try_acquire().unwrap().unwrap();
         assert_eq!(held.check().unwrap_err().kind(), ErrorKind::WriteConflict);
         held.release().unwrap();
         assert!(lock_file(&folder).exists(), "the lock of the other writer");

@@ -9,14 +9,15 @@
 //! own, and gives the write up if it could not do so in time, since others may have rolled it back by then.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::time::{Repetition, Time};
 use mortice_merge::config::{WriteOptions, option_names};
 use mortice_storage::{FileStore, FolderEntry};
 
@@ -53,20 +54,16 @@ impl HeartbeatOptions {
 /// The heartbeat of one write, rewritten until this is dropped.
 pub struct Heartbeat {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    beats: Option<Repetition>,
 }
 
 struct Shared {
     store: Arc<dyn FileStore>,
     path: String,
     options: HeartbeatOptions,
-    state: Mutex<Beats>,
-    ended: Condvar,
-}
-
-struct Beats {
-    last: Instant,
-    is_ended: bool,
+    time: Arc<dyn Time>,
+    /// When the last heartbeat began that was written.
+    last: Mutex<Duration>,
 }
 
 impl Heartbeat {
@@ -76,16 +73,20 @@ impl Heartbeat {
     /// Those of the store; `Io` if no thread can be started.
     pub fn start(store: Arc<dyn FileStore>, instant: &RequestedTime, options: HeartbeatOptions) -> Result<Self> {
         let path = format!("{FOLDER}/{instant}");
-        let begun = Instant::now();
+        let time = store.time();
+        let last = Mutex::new(time.monotonic());
         store.put(&path, &Bytes::new(), None)?;
-        let state = Mutex::new(Beats { last: begun, is_ended: false });
-        let shared = Arc::new(Shared { store, path, options, state, ended: Condvar::new() });
+        let shared = Arc::new(Shared { store, path, options, time, last });
         let beating = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("mortice-heartbeat".to_owned())
-            .spawn(move || beating.beat_until_ended())
+        let beat = Box::new(move || {
+            beating.beat();
+            ControlFlow::Continue(())
+        });
+        let beats = shared
+            .time
+            .repeat("mortice-heartbeat", options.interval, beat)
             .map_err(|error| Error::io("could not start the thread of the heartbeat", error))?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, beats: Some(beats) })
     }
 
     /// Makes sure that no other writer takes this one for dead.
@@ -111,10 +112,8 @@ impl Heartbeat {
     }
 
     fn end(&mut self) -> Result<()> {
-        let Some(thread) = self.thread.take() else { return Ok(()) };
-        self.shared.state().is_ended = true;
-        self.shared.ended.notify_all();
-        thread.join().map_err(|_| Error::internal("the thread of a heartbeat panicked"))
+        let Some(beats) = self.beats.take() else { return Ok(()) };
+        beats.end().map_err(|_| Error::internal("the thread of a heartbeat panicked"))
     }
 }
 
@@ -139,12 +138,13 @@ impl Drop for Heartbeat {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, Beats> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How long ago the last heartbeat began.
+    fn age(&self) -> Duration {
+        self.time.since(*self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn check(&self) -> Result<()> {
-        let age = self.state().last.elapsed();
+        let age = self.age();
         if age < self.options.limit() {
             return Ok(());
         }
@@ -156,22 +156,14 @@ impl Shared {
         Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.store.full_path(&self.path)))
     }
 
-    fn beat_until_ended(&self) {
-        let mut state = self.state();
-        while !state.is_ended {
-            state = self.ended.wait_timeout(state, self.options.interval).unwrap_or_else(PoisonError::into_inner).0;
-            if state.is_ended {
-                return;
-            }
-            // The store may take long: `check` must not wait for it.
-            drop(state);
-            let begun = Instant::now();
-            let written = self.store.put(&self.path, &Bytes::new(), None);
-            state = self.state();
-            // After a deadline that was missed another writer may have rolled this one back already: the next heartbeat is too late.
-            if written.is_ok() && state.last.elapsed() < self.options.limit() {
-                state.last = begun;
-            }
+    fn beat(&self) {
+        let begun = self.time.monotonic();
+        // The store may take long: `check` must not wait for it.
+        let written = self.store.put(&self.path, &Bytes::new(), None);
+        // After a deadline that was missed another writer may have rolled this one back already: the next heartbeat is
+        // too late.
+        if written.is_ok() && self.age() < self.options.limit() {
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = begun;
         }
     }
 }
@@ -204,7 +196,7 @@ impl Heartbeats {
     /// # Errors
     /// Those of the store.
     pub fn list_below(store: &dyn FileStore, root: &str) -> Result<Self> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = store.time().since_epoch();
         let folder = if root.is_empty() { FOLDER.to_owned() } else { format!("{root}/{FOLDER}") };
         let entries = store.list(&folder)?.unwrap_or_default();
         let age = |modified_ms: i64| match u64::try_from(modified_ms) {
@@ -234,70 +226,76 @@ impl Heartbeats {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mortice_base::time::SimulatedTime;
     use mortice_storage::LocalStorage;
 
-    fn store(folder: &tempfile::TempDir) -> Arc<dyn FileStore> {
-        Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true))
+    fn store(folder: &tempfile::TempDir, time: &SimulatedTime) -> Arc<dyn FileStore> {
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
+        Arc::new(storage.in_time(Arc::new(time.clone())))
     }
 
-    fn modified(folder: &tempfile::TempDir) -> SystemTime {
-        std::fs::metadata(folder.path().join(".hoodie/.heartbeat/1")).unwrap().modified().unwrap()
+    fn path(folder: &tempfile::TempDir) -> std::path::PathBuf {
+        folder.path().join(".hoodie/.heartbeat/1")
+    }
+
+    fn set_modified(folder: &tempfile::TempDir, time: std::time::SystemTime) {
+        std::fs::File::options().write(true).open(path(folder)).unwrap().set_modified(time).unwrap();
     }
 
     #[test]
     fn a_heartbeat_is_rewritten_until_it_ends() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = HeartbeatOptions { interval: Duration::from_millis(10), tolerable_misses: 1000 };
-        let heartbeat = Heartbeat::start(store(&folder), &"1".into(), options).unwrap();
-        let first = modified(&folder);
-        while modified(&folder) == first {
-            std::thread::sleep(Duration::from_millis(5));
+        let (folder, time) = (tempfile::tempdir().unwrap(), SimulatedTime::default());
+        let options = HeartbeatOptions { interval: Duration::from_secs(10), tolerable_misses: 2 };
+        let heartbeat = Heartbeat::start(store(&folder, &time), &"1".into(), options).unwrap();
+        for _ in 0..5 {
+            std::fs::remove_file(path(&folder)).unwrap();
+            time.advance(options.interval);
+            assert!(path(&folder).exists());
+            heartbeat.check().unwrap();
         }
-        heartbeat.check().unwrap();
-        let found = Heartbeats::list(&*store(&folder)).unwrap();
+        let found = Heartbeats::list(&*store(&folder, &time)).unwrap();
         assert!(!found.is_expired(&"1".into(), options) && found.is_expired(&"2".into(), options));
         heartbeat.stop().unwrap();
-        let last = modified(&folder);
-        std::thread::sleep(Duration::from_millis(30));
-        assert_eq!(modified(&folder), last);
+        std::fs::remove_file(path(&folder)).unwrap();
+        time.advance(options.limit());
+        assert!(!path(&folder).exists());
+        std::fs::write(path(&folder), b"").unwrap();
         std::fs::write(folder.path().join(".hoodie/.heartbeat/.1.crc"), b"crc").unwrap();
-        delete_heartbeat(&*store(&folder), &"1".into()).unwrap();
+        delete_heartbeat(&*store(&folder, &time), &"1".into()).unwrap();
         assert_eq!(std::fs::read_dir(folder.path().join(".hoodie/.heartbeat")).unwrap().count(), 0);
     }
 
     #[test]
     fn old_heartbeats_have_expired() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, time) = (tempfile::tempdir().unwrap(), SimulatedTime::default());
         let options = HeartbeatOptions::from_options(&WriteOptions::default()).unwrap();
-        Heartbeat::start(store(&folder), &"1".into(), options).unwrap().stop().unwrap();
-        let file = std::fs::File::options().write(true).open(folder.path().join(".hoodie/.heartbeat/1")).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_secs(119)).unwrap();
-        assert!(!Heartbeats::list(&*store(&folder)).unwrap().is_expired(&"1".into(), options));
-        file.set_modified(SystemTime::now() - Duration::from_secs(121)).unwrap();
-        assert!(Heartbeats::list(&*store(&folder)).unwrap().is_expired(&"1".into(), options));
+        Heartbeat::start(store(&folder, &time), &"1".into(), options).unwrap().stop().unwrap();
+        set_modified(&folder, time.file_time());
+        time.advance(options.limit());
+        assert!(!Heartbeats::list(&*store(&folder, &time)).unwrap().is_expired(&"1".into(), options));
+        time.advance(Duration::from_millis(1));
+        assert!(Heartbeats::list(&*store(&folder, &time)).unwrap().is_expired(&"1".into(), options));
     }
 
     #[test]
     fn a_heartbeat_after_a_missed_deadline_is_too_late() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = HeartbeatOptions { interval: Duration::from_millis(10), tolerable_misses: 100 };
-        let heartbeat = Heartbeat::start(store(&folder), &"1".into(), options).unwrap();
+        let (folder, time) = (tempfile::tempdir().unwrap(), SimulatedTime::default());
+        let options = HeartbeatOptions { interval: Duration::from_secs(10), tolerable_misses: 10 };
+        let mut heartbeat = Heartbeat::start(store(&folder, &time), &"1".into(), options).unwrap();
         // The process was stopped, and goes on.
-        heartbeat.shared.state().last = Instant::now().checked_sub(options.limit()).unwrap();
-        let first = modified(&folder);
-        while modified(&folder) == first {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        // The thread has put the file, and takes note of that.
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(heartbeat.check().is_err());
+        heartbeat.end().unwrap();
+        time.advance(options.limit());
+        std::fs::remove_file(path(&folder)).unwrap();
+        heartbeat.shared.beat();
+        assert!(path(&folder).exists());
+        heartbeat.shared.check().unwrap_err();
     }
 
     #[test]
     fn a_writer_finds_out_that_it_is_taken_for_dead() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, time) = (tempfile::tempdir().unwrap(), SimulatedTime::default());
         let options = HeartbeatOptions { interval: Duration::from_secs(60), tolerable_misses: 0 };
-        let heartbeat = Heartbeat::start(store(&folder), &"1".into(), options).unwrap();
+        let heartbeat = Heartbeat::start(store(&folder, &time), &"1".into(), options).unwrap();
         let error = heartbeat.check().unwrap_err();
         assert!(error.to_string().contains("rolled it back"), "{error}");
     }

@@ -1,9 +1,10 @@
 //! The lock of a table, which one writer holds at a time (`LockProvider`).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::Time;
 use mortice_storage::{POLL, check_cancelled};
 
 /// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings).
@@ -69,11 +70,11 @@ pub trait LockState: Send + Sync {
 ///
 /// # Errors
 /// `Io` if the lock is not free within the limit; `Interrupted` by a signal; those of the storage.
-pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>> {
-    let began = Instant::now();
+pub fn acquire(lock: &dyn TableLock, wait: LockWait, time: &dyn Time) -> Result<Box<dyn HeldLock>> {
+    let began = time.monotonic();
     loop {
         // A process may be stopped, or a storage take long, during an attempt: the last one begins after the limit.
-        let is_last = began.elapsed() >= wait.limit;
+        let is_last = time.since(began) >= wait.limit;
         if let Some(held) = lock.try_acquire()? {
             return Ok(held);
         }
@@ -85,7 +86,7 @@ pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>
             );
             return Err(Error::new(ErrorKind::Io, message).in_file(lock.location()));
         }
-        pause(wait.pause.min(wait.limit.saturating_sub(began.elapsed())))?;
+        pause(time, wait.pause.min(wait.limit.saturating_sub(time.since(began))))?;
     }
 }
 
@@ -93,15 +94,15 @@ pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>
 ///
 /// # Errors
 /// `Interrupted` then.
-pub fn pause(time: Duration) -> Result<()> {
-    let until = Instant::now() + time;
+pub fn pause(time: &dyn Time, duration: Duration) -> Result<()> {
+    let until = time.monotonic().saturating_add(duration);
     loop {
         check_cancelled()?;
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until.saturating_sub(time.monotonic());
         if left.is_zero() {
             return Ok(());
         }
-        std::thread::sleep(left.min(POLL));
+        time.sleep(left.min(POLL));
     }
 }
 
@@ -110,9 +111,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use mortice_base::time::SimulatedTime;
 
     /// A lock whose first attempt takes long and fails, as a writer does that is stopped meanwhile.
-    struct SlowLock(AtomicUsize);
+    struct SlowLock(AtomicUsize, SimulatedTime);
 
     struct FreeLock;
 
@@ -135,7 +137,7 @@ mod tests {
             if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
                 return Ok(Some(Box::new(FreeLock)));
             }
-            std::thread::sleep(Duration::from_millis(30));
+            self.1.sleep(Duration::from_millis(30));
             Ok(None)
         }
 
@@ -147,8 +149,9 @@ mod tests {
     #[test]
     fn an_attempt_that_takes_longer_than_the_limit_is_not_the_last() {
         let wait = LockWait { limit: Duration::from_millis(10), pause: Duration::from_millis(1) };
-        let lock = SlowLock(AtomicUsize::new(0));
-        acquire(&lock, wait).unwrap().release().unwrap();
+        let time = SimulatedTime::default();
+        let lock = SlowLock(AtomicUsize::new(0), time.clone());
+        acquire(&lock, wait, &time).unwrap().release().unwrap();
         assert_eq!(lock.0.load(Ordering::Relaxed), 2);
     }
 }

@@ -12,6 +12,7 @@ use super::root_lock::RootLock;
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
+use mortice_base::time::Time;
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
@@ -39,6 +40,7 @@ pub enum FailedWrites {
 pub struct Concurrency {
     lock: Arc<dyn TableLock>,
     fence: Arc<LockFence>,
+    time: Arc<dyn Time>,
     /// Whether the writers are configured to share the lock; each is configured to be the only one otherwise.
     is_shared: bool,
     wait: LockWait,
@@ -67,6 +69,7 @@ impl Concurrency {
                 return Ok(Self {
                     lock: Arc::new(RootLock::new(store)),
                     fence: Arc::default(),
+                    time: store.time(),
                     is_shared: false,
                     wait: RootLock::wait(wait),
                     failed_writes: policy.unwrap_or(FailedWrites::Eager),
@@ -99,6 +102,7 @@ impl Concurrency {
         Ok(Self {
             lock: table_lock(store, storage, options)?,
             fence: Arc::default(),
+            time: store.time(),
             is_shared: true,
             wait,
             failed_writes: policy.unwrap_or(FailedWrites::Lazy),
@@ -125,7 +129,7 @@ impl Concurrency {
     /// # Errors
     /// As for [`acquire`].
     pub fn lock(&self) -> Result<Box<dyn HeldLock>> {
-        acquire(&*self.lock, self.wait).map(|held| self.fence.raise(held))
+        acquire(&*self.lock, self.wait, &*self.time).map(|held| self.fence.raise(held))
     }
 
     /// What the table's store looks at before each change, while the lock is held.
@@ -141,7 +145,7 @@ impl Concurrency {
     pub fn release(&self, lock: Option<Box<dyn HeldLock>>) -> Result<()> {
         let Some(lock) = lock else { return Ok(()) };
         // Writers on one machine have one clock.
-        let waited = if self.has_several_writers() { pause(self.clock_skew) } else { Ok(()) };
+        let waited = if self.has_several_writers() { pause(&*self.time, self.clock_skew) } else { Ok(()) };
         waited.and(lock.release())
     }
 
@@ -175,7 +179,10 @@ fn table_lock(
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
             match options.text(LOCK_PATH) {
                 None => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
-                Some(path) => Ok(Arc::new(FileSystemLock::new(open_file_store(path, storage)?, "", expiry))),
+                Some(path) => {
+                    let lock = FileSystemLock::new(open_file_store(path, storage)?, "", expiry);
+                    Ok(Arc::new(lock.in_time(store.time())))
+                }
             }
         }
         "StorageBasedLockProvider" => {
@@ -222,10 +229,12 @@ fn millis(options: &WriteOptions, name: WriteOption<option_names::Integer>) -> R
 mod tests {
     use super::*;
     use mortice_base::ErrorKind;
+    use mortice_base::time::SimulatedTime;
     use mortice_storage::LocalStorage;
 
     fn concurrency(options: &[(&str, &str)]) -> Result<Concurrency> {
-        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
+        let time = Arc::new(SimulatedTime::default());
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true).in_time(time));
         let options = WriteOptions::resolve(options.iter().copied())?;
         Concurrency::from_options(&store, &StorageOptions::new(), &options)
     }

@@ -60,8 +60,6 @@ mod writable_tables;
 mod tests;
 
 pub use cleaned_files::{CleanedFiles, CleanedPartition};
-#[cfg(any(test, feature = "testing"))]
-pub use clock::SKEW_MS;
 pub use clock::next_after;
 pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
 pub use conflict_unit::ConflictUnit;

@@ -46,8 +46,13 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
+    use mortice_base::time::SimulatedTime;
     use mortice_merge::config::{Properties, TableConfig};
     use mortice_storage::{FileStore, LocalStorage, Storage};
+
+    fn clock(config: &TableConfig) -> Clock {
+        Clock::new(config, Arc::new(SimulatedTime::default()))
+    }
 
     struct One(Timeline);
 
@@ -102,7 +107,7 @@ mod tests {
             }
             store.put("taken", &Bytes::new(), None).map(Some)
         };
-        let found = request_instant(&Clock::new(&table.config), table.load().unwrap(), || table.load(), put).unwrap();
+        let found = request_instant(&clock(&table.config), table.load().unwrap(), || table.load(), put).unwrap();
         let (time, known) = found.unwrap();
         assert_eq!(tried, ["20990101000000001", "20990101000000002"]);
         assert_eq!(time.as_str(), "20990101000000002");
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn nothing_to_put_leaves_no_instant_and_attempts_end() {
-        let (table, clock) = (LaterTable::new(), Clock::new(&LaterTable::new().config));
+        let (table, clock) = (LaterTable::new(), clock(&LaterTable::new().config));
         let found = request_instant(&clock, table.load().unwrap(), || table.load(), |_, _| Ok(None)).unwrap();
         assert!(found.is_none());
         let mut attempts = 0;

@@ -92,26 +92,30 @@ impl Drop for HeldRoot {
 mod tests {
     use super::super::lock::acquire;
     use super::*;
+    use mortice_base::time::SimulatedTime;
     use mortice_storage::LocalStorage;
     use mortice_storage::failing_store::FailingStore;
 
     #[test]
     fn a_writer_waits_for_another_one_on_a_local_disk() {
         let folder = tempfile::tempdir().unwrap();
+        let time = SimulatedTime::default();
         let local = || LocalStorage::new(&folder.path().to_string_lossy(), true);
         let store: Arc<dyn FileStore> = Arc::new(local());
         let (one, other) = (RootLock::new(&store), RootLock::new(&store));
         let wait = RootLock::wait(LockWait { limit: Duration::from_millis(20), pause: Duration::from_secs(1) });
-        let held = acquire(&one, wait).unwrap();
-        let elsewhere = std::thread::spawn(move || acquire(&RootLock::new(&store), wait).err().unwrap().to_string());
+        let held = acquire(&one, wait, &time).unwrap();
+        let clock = time.clone();
+        let elsewhere =
+            std::thread::spawn(move || acquire(&RootLock::new(&store), wait, &clock).err().unwrap().to_string());
         let refused = elsewhere.join().unwrap();
         assert!(refused.contains("another writer") && !refused.contains("remove"), "{refused}");
-        let refused = acquire(&other, wait).err().unwrap().to_string();
+        let refused = acquire(&other, wait, &time).err().unwrap().to_string();
         assert!(refused.contains("must not write"), "{refused}");
         // Storage without such locks.
         let remote: Arc<dyn FileStore> = Arc::new(FailingStore::new(local(), usize::MAX, false).remote());
-        acquire(&RootLock::new(&remote), wait).unwrap().release().unwrap();
+        acquire(&RootLock::new(&remote), wait, &time).unwrap().release().unwrap();
         held.release().unwrap();
-        acquire(&other, wait).unwrap().release().unwrap();
+        acquire(&other, wait, &time).unwrap().release().unwrap();
     }
 }

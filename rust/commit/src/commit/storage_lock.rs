@@ -9,16 +9,17 @@
 //! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
 //! means that another writer has the lock, unless the object is still the holder's: then the answer to its last write was lost.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, LockState, TableLock};
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::{Repetition, Time};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
@@ -75,13 +76,14 @@ pub struct StorageLock {
     store: Arc<dyn FileStore>,
     owner: String,
     validity: LockValidity,
+    time: Arc<dyn Time>,
 }
 
 impl StorageLock {
     /// The lock of the table at `store`; `owner` is unique to the writer.
     #[must_use]
     pub fn new(store: Arc<dyn FileStore>, owner: &str, validity: LockValidity) -> Self {
-        Self { store, owner: owner.to_owned(), validity }
+        Self { time: store.time(), store, owner: owner.to_owned(), validity }
     }
 
     /// The version of the object, if it is this writer's.
@@ -110,7 +112,7 @@ impl StorageLock {
     }
 
     fn content(&self, expired: bool) -> Result<(Bytes, Duration)> {
-        let until = now().saturating_add(self.validity.validity);
+        let until = self.time.since_epoch().saturating_add(self.validity.validity);
         let valid_until =
             u64::try_from(until.as_millis()).map_err(|_| Error::internal("a time is past the year 500,000,000"))?;
         let file = LockFile { expired, valid_until, owner: self.owner.clone() };
@@ -131,7 +133,7 @@ impl TableLock for StorageLock {
                         .caused_by(error)
                         .in_file(self.location())
                 })?;
-                if !found.is_free(now()) {
+                if !found.is_free(self.time.since_epoch()) {
                     return Ok(None);
                 }
                 self.store.put(PATH, &content, Some(&version))
@@ -146,7 +148,8 @@ impl TableLock for StorageLock {
                 _ => return Err(error),
             },
         };
-        let lock = Self { store: Arc::clone(&self.store), owner: self.owner.clone(), validity: self.validity };
+        let (store, time) = (Arc::clone(&self.store), Arc::clone(&self.time));
+        let lock = Self { store, owner: self.owner.clone(), validity: self.validity, time };
         Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
     }
 
@@ -155,46 +158,41 @@ impl TableLock for StorageLock {
     }
 }
 
-/// What the holder and its renewing thread share.
+/// What the holder and its renewals share.
 struct Shared {
     lock: StorageLock,
     state: Mutex<State>,
     /// When the lock ends, in milliseconds since the epoch; 0 if it is lost. To be read while a renewal takes long.
     until: AtomicU64,
-    ended: Condvar,
 }
 
 struct State {
     version: FileVersion,
     until: Duration,
     is_lost: bool,
-    is_ended: bool,
 }
 
 struct HeldStorageLock {
     shared: Arc<Shared>,
-    renewer: Option<JoinHandle<()>>,
+    renewals: Option<Repetition>,
 }
 
 impl HeldStorageLock {
     fn new(lock: StorageLock, version: FileVersion, until: Duration) -> Result<Self> {
-        let state = Mutex::new(State { version, until, is_lost: false, is_ended: false });
+        let state = Mutex::new(State { version, until, is_lost: false });
         let until = AtomicU64::new(millis(until));
-        let shared = Arc::new(Shared { lock, state, until, ended: Condvar::new() });
-        let renewing = Arc::clone(&shared);
-        let renewer = std::thread::Builder::new()
-            .name("mortice-lock".to_owned())
-            .spawn(move || renewing.renew_until_ended())
+        let shared = Arc::new(Shared { lock, state, until });
+        let (renewing, time) = (Arc::clone(&shared), &shared.lock.time);
+        let renewals = time
+            .repeat("mortice-lock", shared.lock.validity.renewal, Box::new(move || renewing.renew()))
             .map_err(|error| Error::io("could not start the thread that renews the lock", error))?;
-        Ok(Self { shared, renewer: Some(renewer) })
+        Ok(Self { shared, renewals: Some(renewals) })
     }
 
     /// Ends the renewing, and gives the lock back if it is still held.
     fn end(&mut self) -> Result<()> {
-        let Some(renewer) = self.renewer.take() else { return Ok(()) };
-        self.shared.state().is_ended = true;
-        self.shared.ended.notify_all();
-        if renewer.join().is_err() {
+        let Some(renewals) = self.renewals.take() else { return Ok(()) };
+        if renewals.end().is_err() {
             return Err(Error::internal("the thread that renews a lock panicked"));
         }
         let state = self.shared.state();
@@ -211,20 +209,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn renew_until_ended(&self) {
+    /// Renews the lock, and says whether it is to be renewed again. A storage that does not answer is tried again later:
+    /// the lock is valid until its time is up.
+    fn renew(&self) -> ControlFlow<()> {
         let mut state = self.state();
-        while !state.is_ended && !state.is_lost {
-            let waited = self.ended.wait_timeout(state, self.lock.validity.renewal);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if !state.is_ended {
-                self.renew(&mut state);
-            }
-        }
-    }
-
-    /// Renews the lock. A storage that does not answer is tried again later: the lock is valid until its time is up.
-    fn renew(&self, state: &mut State) {
-        let Ok((content, until)) = self.lock.content(false) else { return };
+        let Ok((content, until)) = self.lock.content(false) else { return ControlFlow::Continue(()) };
         match self.lock.replace(&state.version, &content) {
             Ok(PutOutcome::Written(version)) => {
                 (state.version, state.until) = (version, until);
@@ -233,9 +222,11 @@ impl Shared {
             Ok(PutOutcome::Refused) => {
                 state.is_lost = true;
                 self.until.store(0, Ordering::Relaxed);
+                return ControlFlow::Break(());
             }
             Err(_) => {}
         }
+        ControlFlow::Continue(())
     }
 
     fn lost(&self) -> Error {
@@ -247,14 +238,18 @@ impl Shared {
 
 impl LockState for Shared {
     fn check_time(&self) -> Result<()> {
-        if millis(now()) < self.until.load(Ordering::Relaxed) { Ok(()) } else { Err(self.lost()) }
+        if millis(self.lock.time.since_epoch()) < self.until.load(Ordering::Relaxed) {
+            Ok(())
+        } else {
+            Err(self.lost())
+        }
     }
 
     fn check(&self) -> Result<()> {
-        // The renewing thread waits meanwhile.
+        // Renewals wait meanwhile.
         let state = self.state();
         // A writer whose clock is ahead has taken it over earlier than this one's clock says.
-        if !state.is_lost && now() < state.until && self.lock.own_version()?.is_some() {
+        if !state.is_lost && self.lock.time.since_epoch() < state.until && self.lock.own_version()?.is_some() {
             return Ok(());
         }
         Err(self.lost())
@@ -281,11 +276,6 @@ impl Drop for HeldStorageLock {
     }
 }
 
-/// Since the epoch.
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -293,11 +283,16 @@ fn millis(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mortice_base::time::SimulatedTime;
     use mortice_storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, owner: &str, validity: LockValidity) -> StorageLock {
-        let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
-        StorageLock::new(store, owner, validity)
+        lock_in(&SimulatedTime::default(), folder, owner, validity)
+    }
+
+    fn lock_in(time: &SimulatedTime, folder: &tempfile::TempDir, owner: &str, validity: LockValidity) -> StorageLock {
+        let store = LocalStorage::new(&folder.path().to_string_lossy(), true).in_time(Arc::new(time.clone()));
+        StorageLock::new(Arc::new(store), owner, validity)
     }
 
     fn usual() -> LockValidity {
@@ -338,11 +333,13 @@ mod tests {
     #[test]
     fn it_is_renewed_for_as_long_as_it_is_held() {
         let folder = tempfile::tempdir().unwrap();
-        let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
+        let time = SimulatedTime::default();
+        let mut held = lock_in(&time, &folder, "a", short()).try_acquire().unwrap().unwrap();
         let first = file(&folder).valid_until;
-        std::thread::sleep(Duration::from_millis(2000));
-        assert!(lock(&folder, "b", short()).try_acquire().unwrap().is_none());
-        assert!(held.check().is_ok() && file(&folder).valid_until > first);
+        time.advance(Duration::from_millis(2000));
+        assert!(lock_in(&time, &folder, "b", short()).try_acquire().unwrap().is_none());
+        assert!(held.check().is_ok());
+        assert_eq!(file(&folder).valid_until, first + 2000);
     }
 
     #[test]
@@ -357,14 +354,15 @@ mod tests {
     #[test]
     fn a_holder_that_lost_the_lock_finds_out() {
         let folder = tempfile::tempdir().unwrap();
-        let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
+        let time = SimulatedTime::default();
+        let mut held = lock_in(&time, &folder, "a", short()).try_acquire().unwrap().unwrap();
         let other = LockFile { expired: false, valid_until: u64::MAX, owner: "b".to_owned() };
         let storage = LocalStorage::new(&folder.path().to_string_lossy(), true);
         storage.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
-        let mut pauses = std::iter::repeat_n(Duration::from_millis(50), 1000);
-        while let (Ok(()), Some(pause)) = (held.check(), pauses.next()) {
-            std::thread::sleep(pause);
-        }
+        let state = held.state().unwrap();
+        state.check_time().unwrap();
+        time.advance(short().renewal);
+        assert!(state.check_time().unwrap_err().to_string().contains("lost"));
         assert!(held.check().unwrap_err().to_string().contains("lost"));
         held.release().unwrap();
         assert_eq!(file(&folder), other);

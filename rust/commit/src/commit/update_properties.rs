@@ -6,7 +6,6 @@
 //! stopped Hudi left is put back first, as Hudi does (`HoodieTableConfig.recoverIfNeeded`).
 
 use bytes::Bytes;
-use chrono::Utc;
 
 use super::replace_unchanged::{read_to_replace, replace_unchanged};
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -33,7 +32,7 @@ pub fn update_properties(
         if new == old {
             return Ok(old);
         }
-        let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
+        let content = Bytes::from(new.to_hudi_bytes(store.time().now())?);
         if replace_unchanged(store, MAIN, &content, Some(&version))?.is_some() {
             return Ok(new);
         }

@@ -109,7 +109,7 @@ impl MetadataUpkeep {
         if listed.known.contains(&PartitionKind::RecordIndex) {
             definitions.check_record_index()?;
         }
-        let (table, clock) = (Arc::clone(table), Clock::new(&table.config));
+        let (table, clock) = (Arc::clone(table), Clock::new(&table.config, folder.store().time()));
         let columns = ColumnChoice::from_options(options)?;
         Ok(Self { table, folder, clock, listed, definitions, columns })
     }

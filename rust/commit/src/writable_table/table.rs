@@ -11,6 +11,7 @@ use crate::commit::{
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataUpkeep};
 use mortice_base::error::Result;
+use mortice_base::time::Time;
 use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOption, WriteOptions, option_names};
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
@@ -149,6 +150,12 @@ impl WritableTable {
         &self.store
     }
 
+    /// The time by which it is written.
+    #[must_use]
+    pub fn time(&self) -> Arc<dyn Time> {
+        self.store.time()
+    }
+
     /// The options, checked, by their newest names.
     #[must_use]
     pub fn options(&self) -> &WriteOptions {
@@ -230,7 +237,7 @@ impl WritableTable {
         metadata: Option<MetadataUpkeep>,
         defect: Option<String>,
     ) -> TableState {
-        let clock = Clock::new(&table.config);
+        let clock = Clock::new(&table.config, self.store.time());
         TableState { store: Arc::clone(&self.store), table, metadata, defect, clock }
     }
 

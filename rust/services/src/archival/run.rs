@@ -1,7 +1,5 @@
 //! The action: which instants, the archive, the deletion of their files.
 
-use chrono::Utc;
-
 use super::archive_base::ArchiveBase;
 use super::chooser::instants_to_archive;
 use super::options::{ArchivalOptions, KeepCommits};
@@ -122,7 +120,7 @@ impl<'a> Archival<'a> {
     /// The commits that stay: more than options say if the cleaner keeps more.
     fn keep(&self, table: &ServiceTable) -> Result<KeepCommits> {
         let keep = self.options.keep;
-        let now = (Utc::now(), table.config.timeline_zone);
+        let now = (table.store.time().now(), table.config.timeline_zone);
         let needed = first_needed(&table.timeline, &table.timeline_writer())?;
         let earliest = earliest_to_retain(&table.timeline, self.cleaning.policy, needed.as_ref(), now)?;
         let Some(earliest) = earliest else { return Ok(keep) };

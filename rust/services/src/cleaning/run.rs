@@ -13,10 +13,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant as Started;
 
 use bytes::Bytes;
-use chrono::Utc;
 
 use super::delete_planned::{delete_files, delete_partitions};
 use super::options::CleaningOptions;
@@ -90,7 +88,7 @@ impl<'a> Cleaning<'a> {
                 pending.push(plan);
             }
         }
-        let mut found = self.planner(&table, |planner| planner.plan(Utc::now()))?;
+        let mut found = self.planner(&table, |planner| planner.plan(self.target.time().now()))?;
         // A new one is planned once these files are gone.
         let is_pending = |partition: &String, name: &String| {
             pending.iter().any(|plan| plan.partitions.get(partition).is_some_and(|names| names.contains(name)))
@@ -142,8 +140,9 @@ impl<'a> Cleaning<'a> {
             }
             table = self.target.reopen()?;
         }
-        let is_due =
-            self.planner(&table, |planner| Ok((!only_if_due || planner.is_due()) && planner.may_find(Utc::now())?))?;
+        let is_due = self.planner(&table, |planner| {
+            Ok((!only_if_due || planner.is_due()) && planner.may_find(self.target.time().now())?)
+        })?;
         if let Some((instant, found, table)) = if is_due { self.schedule()? } else { None } {
             let plan = self.checked_plan(&table, &instant)?;
             let plan = plan.ok_or_else(|| executed_by_another(&instant))?;
@@ -206,7 +205,7 @@ impl<'a> Cleaning<'a> {
                 // Another process has planned one meanwhile.
                 return Ok(None);
             }
-            let found = self.planner(&table, |planner| planner.plan(Utc::now()))?;
+            let found = self.planner(&table, |planner| planner.plan(self.target.time().now()))?;
             if found.partitions.is_empty() {
                 return Ok(None);
             }
@@ -270,7 +269,7 @@ impl<'a> Cleaning<'a> {
         plan: &CheckedPlan,
         needed: &BTreeSet<DataPath>,
     ) -> Result<Vec<String>> {
-        let started = Started::now();
+        let (time, started) = (self.target.time(), self.target.time().monotonic());
         let writer = self.target.timeline_writer(table);
         let inflight = match table.config.layout() {
             // Hudi 0.x reads the plan there when it archives the clean.
@@ -290,7 +289,7 @@ impl<'a> Cleaning<'a> {
             if let Some(metadata) = &metadata {
                 metadata.write_clean(instant, &done)?;
             }
-            let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let millis = time.millis_since(started);
             let content = Bytes::from(clean_metadata_of(instant, plan, &done, needed, millis).to_avro()?);
             lock.check()?;
             self.complete(&clock, &now, instant, &content)?;

@@ -85,7 +85,7 @@ pub fn plan_clustering(
         }
     }
     if request.schedule {
-        let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+        let instant = Clock::new(&table.config, target.time()).requested_time(&[&table.timeline])?;
         if let Some(plan) = plan_of_table(&target, &table, live.clone(), &instant)? {
             previews.push((None, planned_clustering(&plan.to_avro()?, &live, &instant)?));
         }

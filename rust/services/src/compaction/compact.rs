@@ -61,7 +61,7 @@ impl ServiceRequest {
         }
         if self.schedule {
             let options = PlanOptions::from_target(target, kind)?;
-            let instant = Clock::new(&table.config).requested_time(&[&table.timeline])?;
+            let instant = Clock::new(&table.config, target.time()).requested_time(&[&table.timeline])?;
             if let Some(plan) = options.plan_if_due(&compactions, &table, &instant)? {
                 planned.push(PlannedCompaction { instant: None, slices: compactions.slices_of_plan(&plan)? });
             }

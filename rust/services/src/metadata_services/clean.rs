@@ -4,10 +4,8 @@
 //! that of the last delta commit, and `002`.
 
 use std::collections::BTreeSet;
-use std::time::Instant as Started;
 
 use bytes::Bytes;
-use chrono::Utc;
 
 use crate::cleaning::{CheckedPlan, CleanPlanner, CleaningOptions, CleaningPolicy, clean_metadata_of, plan_of};
 use crate::compaction::planning::last_completed_compaction;
@@ -73,7 +71,7 @@ pub(super) fn clean(
     let writer = table.timeline_writer();
     let planner =
         CleanPlanner { timeline: &table.timeline, config: &table.config, writer, options: &options, list: &list };
-    let mut found = planner.plan(Utc::now())?;
+    let mut found = planner.plan(table.store.time().now())?;
     found.empty_partitions.clear();
     let Some(instant) = next_instant(table, (clock, data))?.filter(|_| !found.partitions.is_empty()) else {
         return Ok(is_changed);
@@ -100,7 +98,8 @@ fn next_instant(table: &ServiceTable, (clock, data): (&Clock, &Timeline)) -> Res
 }
 
 fn execute(metadata: &mut ServiceTable, instant: &RequestedTime, (clock, data): (&Clock, &Timeline)) -> Result<()> {
-    let started = Started::now();
+    let time = metadata.store.time();
+    let started = time.monotonic();
     let writer = metadata.timeline_writer();
     let bytes = writer.read_requested(instant, Action::Clean)?.unwrap_or_default();
     let plan = HoodieCleanerPlan::from_bytes(&bytes).map_err(|error| error.at_instant(instant))?;
@@ -113,7 +112,7 @@ fn execute(metadata: &mut ServiceTable, instant: &RequestedTime, (clock, data): 
     let inflight = if metadata.config.layout() == TimelineLayout::V1 { bytes } else { Bytes::new() };
     writer.start(instant, Action::Clean, &inflight)?;
     let done = delete_files(metadata, &plan)?;
-    let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+    let millis = time.millis_since(started);
     let content = Bytes::from(clean_metadata_of(instant, &plan, &done, &BTreeSet::new(), millis).to_avro()?);
     let completion = clock.completion_time(instant, &[data, &metadata.timeline])?;
     writer.complete_or_fail(instant, Action::Clean, &completion, &content)?;

@@ -1,7 +1,5 @@
 //! The compaction of one file group of the metadata table: base file and logs become a new base file (`HoodieCompactor.compact`).
 
-use std::time::Instant as Started;
-
 use super::merged_records::{MergeCounts, MergedRecords};
 use super::record_schema::TargetSchema;
 use super::sources::Sources;
@@ -33,8 +31,9 @@ impl GroupCompaction<'_> {
     /// # Errors
     /// As for [`Sources::open`] and [`MergedRecords::for_each`]; those of the storage.
     pub(super) fn run(&self, slice: &FileSlice) -> Result<HoodieWriteStat> {
-        let started = Started::now();
         let table = self.table;
+        let time = table.store.time();
+        let started = time.monotonic();
         let sources = Sources::open(table, slice, self.latest, self.is_committed)?;
         let of_table = RecordSchema::of_version(table.config.version);
         let schemas = sources.base.iter().chain(&sources.logs).filter_map(|source| source.schema.as_ref());
@@ -46,7 +45,7 @@ impl GroupCompaction<'_> {
         let marker = if slice.base_file.is_some() { MarkerKind::Merge } else { MarkerKind::Create };
         table.markers(self.instant).create(&path, marker)?;
         let (counts, bytes) = self.write(sources, target, &path)?;
-        let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let millis = time.millis_since(started);
         Ok(stat(slice, path, counts, (blocks, bytes, millis)))
     }
 

@@ -14,8 +14,6 @@
 //! completed later, and all pending writes; but of a merge-on-read table the compactions that were requested later: logs of delta
 //! commits before the instant may be in slices that an earlier plan began.
 
-use std::time::Instant as Started;
-
 use bytes::Bytes;
 
 use super::rollback::Rollbacks;
@@ -137,7 +135,7 @@ impl Rollbacks<'_> {
     /// # Errors
     /// `InvalidTable` if a plan or a marker names files that are not its instant's; those of the storage.
     pub(crate) fn run_restore(&self, begun: &BegunRestore) -> Result<()> {
-        let started = Started::now();
+        let started = self.store.time().monotonic();
         let BegunRestore { restore, restored_to, instants } = begun;
         self.check_plan(begun)?;
         let writer = self.timeline_writer();
@@ -150,7 +148,7 @@ impl Rollbacks<'_> {
             let Some(target) = timeline.writes_at(&time).next().cloned() else { continue };
             undone.push((info.clone(), self.roll_back_for_restore(target)?));
         }
-        let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let millis = self.store.time().millis_since(started);
         let completion = self.clock.completion_time(restore, &[&self.timeline()?])?;
         let result = Bytes::from(restore_metadata(restore, undone, millis).to_avro()?);
         writer.complete_or_fail(restore, Action::Restore, &completion, &result)?;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant as Started;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -235,7 +235,7 @@ impl Rollbacks<'_> {
 
     /// None if the instant was completed before the plan of the rollback was on the timeline: nothing is undone then.
     fn undo_and_publish(&self, timeline: Timeline, target: Instant, remains: Remains) -> Result<Option<RequestedTime>> {
-        let started = Started::now();
+        let started = self.store.time().monotonic();
         if let Some(metadata) = self.metadata {
             metadata.check(&target.requested_time)?;
         }
@@ -283,7 +283,7 @@ impl Rollbacks<'_> {
     /// # Errors
     /// As for [`Self::roll_back`].
     pub(crate) fn roll_back_for_restore(&self, target: Instant) -> Result<HoodieRollbackMetadata> {
-        let started = Started::now();
+        let started = self.store.time().monotonic();
         let planned = self.plan_or_resume(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
         let done = self.undo(&planned)?;
         if let Some(metadata) = self.metadata {
@@ -516,8 +516,8 @@ impl Rollbacks<'_> {
         Ok(undo)
     }
 
-    fn result(&self, planned: &Planned, done: &RolledBackFiles, started: Started) -> HoodieRollbackMetadata {
-        let millis = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+    fn result(&self, planned: &Planned, done: &RolledBackFiles, started: Duration) -> HoodieRollbackMetadata {
+        let millis = self.store.time().millis_since(started);
         let partitions = done.partitions.iter().map(|(partition, files)| (partition, self.partition(partition, files)));
         let deleted: usize = done.partitions.values().map(|files| files.deleted.len()).sum();
         HoodieRollbackMetadata {

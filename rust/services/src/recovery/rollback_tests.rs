@@ -120,7 +120,7 @@ impl Table {
     }
 
     fn run(&self, store: Arc<dyn FileStore>, metadata: Option<&dyn MetadataRollback>) -> Result<Vec<RequestedTime>> {
-        let clock = Clock::new(&self.config);
+        let clock = Clock::new(&self.config, self.store().time());
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata };
         let (timeline, heartbeat) =
             (rollbacks.timeline()?, HeartbeatOptions::from_options(&WriteOptions::default()).unwrap());
@@ -157,7 +157,7 @@ impl Table {
     }
 
     fn instants(&self) -> Vec<(String, Action, InstantState)> {
-        let (store, clock) = (self.store(), Clock::new(&self.config));
+        let (store, clock) = (self.store(), Clock::new(&self.config, self.store().time()));
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata: None };
         let timeline = rollbacks.timeline().unwrap();
         let instant = |instant: &mortice_table::timeline::Instant| {
@@ -285,7 +285,7 @@ fn an_execution_that_was_stopped_is_undone_and_its_plan_stays() {
         for stopped in 0.. {
             let (table, compaction) = stopped_compaction(version);
             let undo = |store: Arc<dyn FileStore>| {
-                let clock = Clock::new(&table.config);
+                let clock = Clock::new(&table.config, table.store().time());
                 let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
                 rollbacks.roll_back_execution(&compaction)
             };
@@ -314,7 +314,7 @@ fn an_execution_that_another_process_completed_is_not_undone() {
         let suffix = if version == "6" { "" } else { "_20240101120001000" };
         table.put(&format!("{}/{compaction}{suffix}.commit", table.config.timeline_folder), "{}");
         let before = table.paths("");
-        let (store, clock) = (table.store(), Clock::new(&table.config));
+        let (store, clock) = (table.store(), Clock::new(&table.config, table.store().time()));
         let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
         assert_eq!(rollbacks.roll_back_execution(&compaction).unwrap(), None);
         assert_eq!(table.paths(""), before);
@@ -325,7 +325,7 @@ fn an_execution_that_another_process_completed_is_not_undone() {
 fn a_write_that_is_completed_while_others_are_rolled_back_is_kept() {
     for version in ["6", "9"] {
         let table = Table::new(version).with_files();
-        let (store, clock) = (table.store(), Clock::new(&table.config));
+        let (store, clock) = (table.store(), Clock::new(&table.config, table.store().time()));
         let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
         let timeline = rollbacks.timeline().unwrap();
         assert!(timeline.has_pending_at(&FAILED.into()));
@@ -404,7 +404,7 @@ fn a_plan_that_leads_elsewhere_is_refused() {
 #[test]
 fn writes_that_are_alive_are_left_alone() {
     let table = Table::new("9").with_files();
-    let (store, clock) = (table.store(), Clock::new(&table.config));
+    let (store, clock) = (table.store(), Clock::new(&table.config, table.store().time()));
     let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
     let heartbeat = HeartbeatOptions::from_options(&WriteOptions::default()).unwrap();
     let alive = Heartbeat::start(table.store(), &FAILED.into(), heartbeat).unwrap();
@@ -420,7 +420,8 @@ fn writes_that_are_alive_are_left_alone() {
     alive.stop().unwrap();
     let path = table.folder.path().join(".hoodie/.heartbeat").join(FAILED);
     let file = std::fs::File::options().write(true).open(&path).unwrap();
-    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(121)).unwrap();
+    let modified = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(modified - std::time::Duration::from_secs(121)).unwrap();
     assert_eq!(run(FailedWrites::Lazy), 1);
     table.check_rolled_back("");
     assert!(!path.exists());
@@ -573,7 +574,7 @@ fn a_completed_write_is_rolled_back_by_its_metadata() {
         table.put(&format!(".hoodie/20240104000000000.deltacommit{suffix}"), &commit);
     }
     table.put("p/n-0_0-1-2_20240104000000000.parquet", "undone");
-    let (store, clock) = (table.store(), Clock::new(&table.config));
+    let (store, clock) = (table.store(), Clock::new(&table.config, table.store().time()));
     let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
     assert!(rollbacks.roll_back(&"20240104000000000".into()).unwrap().is_some());
     assert!(rollbacks.roll_back(&"20240104000000000".into()).unwrap().is_none());
@@ -585,7 +586,7 @@ fn a_completed_write_is_rolled_back_by_its_metadata() {
 
 /// Restores a table to its first commit, or goes on with a restore.
 fn restore(table: &Table, store: Arc<dyn FileStore>) -> Result<()> {
-    let clock = Clock::new(&table.config);
+    let clock = Clock::new(&table.config, table.store().time());
     let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
     let timeline = rollbacks.timeline()?;
     let begun = match rollbacks.begun_restore(&timeline)? {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
 
 use super::requested_time;
 use super::restore::check_no_restore;
@@ -103,7 +103,7 @@ fn create(
     if is_dry_run {
         return Ok(SavepointResult { instant: time.clone(), completion_time: None, files });
     }
-    let content = Bytes::from(metadata(request, &files).to_avro()?);
+    let content = Bytes::from(metadata(request, &files, state.store.time().now()).to_avro()?);
     let writer = TimelineWriter::new(Arc::clone(&state.store), &state.table.config);
     // One that a writer left pending is completed.
     writer.start(time, Action::Savepoint, &Bytes::new())?;
@@ -179,7 +179,7 @@ fn files_at(state: &TableState, time: &RequestedTime) -> Result<KeptFiles> {
     Ok(files)
 }
 
-fn metadata(request: &SavepointRequest, files: &KeptFiles) -> HoodieSavepointMetadata {
+fn metadata(request: &SavepointRequest, files: &KeptFiles, now: DateTime<Utc>) -> HoodieSavepointMetadata {
     let partition = |(partition, files): (&String, &BTreeMap<String, u64>)| {
         let kept = HoodieSavepointPartitionMetadata {
             partition_path: partition.clone(),
@@ -188,10 +188,9 @@ fn metadata(request: &SavepointRequest, files: &KeptFiles) -> HoodieSavepointMet
         };
         (partition.clone(), kept)
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     HoodieSavepointMetadata {
         savepointed_by: request.user.clone(),
-        savepointed_at: i64::try_from(now).unwrap_or(i64::MAX),
+        savepointed_at: now.timestamp_millis(),
         comments: request.comment.clone(),
         partition_metadata: files.iter().map(partition).collect::<OrderedMap<_>>(),
         version: Some(1),

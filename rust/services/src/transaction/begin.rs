@@ -94,7 +94,7 @@ impl Transaction {
     ) -> Self {
         let data = DataStore::new(target.store(), heartbeat.as_ref().map(Heartbeat::watch));
         let files = target.timeline_writer(&table);
-        let (clock, action) = (Clock::new(&table.config), operation.action(&table.config));
+        let (clock, action) = (Clock::new(&table.config, target.time()), operation.action(&table.config));
         Self {
             target: Arc::clone(target),
             data,

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::findings::{Finding, FindingKind};
 use super::stored_files::instant_of;
@@ -158,7 +158,7 @@ fn why_young(state: &TableState, status: &FileStatus, instant: Option<&Requested
         return Some("it stays, as an instant before it is pending: complete that or roll it back, and repair again");
     }
     // A rollback of an instant that was completed in the metadata table alone may still need it.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = state.store.time().since_epoch();
     let modified = u64::try_from(status.modified_ms).ok().filter(|millis| *millis > 0).map(Duration::from_millis);
     match modified {
         Some(modified) if now.saturating_sub(modified) > LEAST_AGE => None,

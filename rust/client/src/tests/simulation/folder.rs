@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::super::stopped_services::copy_files;
 use mortice_base::names::{BaseFileName, LogFileName};
+use mortice_base::time::SimulatedTime;
 use mortice_storage::{FileStore, LocalStorage, Storage};
 
 const IN_MEMORY: &str = "/dev/shm";
@@ -16,27 +17,43 @@ const IN_MEMORY: &str = "/dev/shm";
 pub(super) struct TableFolder {
     folder: Arc<tempfile::TempDir>,
     pub(super) storage: Arc<LocalStorage>,
+    /// That of all who use the table.
+    pub(super) time: SimulatedTime,
 }
 
 impl TableFolder {
     pub(super) fn new() -> Self {
+        Self::with_files(|_| {})
+    }
+
+    /// A folder with files. Its time begins after theirs.
+    fn with_files(add: impl FnOnce(&Path)) -> Self {
         let folder = match Path::new(IN_MEMORY).is_dir() {
             true => tempfile::tempdir_in(IN_MEMORY).unwrap(),
             false => tempfile::tempdir().unwrap(),
         };
-        let storage = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
-        Self { folder: Arc::new(folder), storage }
+        add(folder.path());
+        let last = tempfile::NamedTempFile::new_in(folder.path()).unwrap();
+        let time = SimulatedTime::starting_at(last.as_file().metadata().unwrap().modified().unwrap().into());
+        time.advance(Duration::from_millis(10));
+        let storage = LocalStorage::new(&folder.path().to_string_lossy(), true).in_time(Arc::new(time.clone()));
+        Self { folder: Arc::new(folder), storage: Arc::new(storage), time }
     }
 
     /// Another folder with the same files.
     pub(super) fn copy(&self) -> Self {
-        let copy = Self::new();
-        copy_files(self.folder.path(), copy.folder.path());
-        copy
+        Self::with_files(|copy| copy_files(self.folder.path(), copy))
     }
 
     pub(super) fn uri(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
+    }
+
+    /// Gives a file that was just written the time of the table.
+    pub(super) fn date(&self, path: &str) {
+        if let Ok(file) = File::options().write(true).open(self.folder.path().join(path)) {
+            file.set_modified(self.time.file_time()).unwrap();
+        }
     }
 
     /// Makes a file look older by an hour.

@@ -24,7 +24,7 @@ use crate::{WriteInput, write};
 use folder::TableFolder;
 use model::{PlannedWrite, defect};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_commit::commit::{NewTable, SKEW_MS, create_table};
+use mortice_commit::commit::{NewTable, create_table};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::config::{TableType, TableVersion};
 use mortice_services::{
@@ -124,7 +124,7 @@ impl Table {
     }
 
     fn location(&self) -> TableLocation {
-        TableLocation::new(&self.folder.uri(), &Default::default())
+        TableLocation::in_store(Arc::clone(&self.folder.storage) as _, &self.folder.uri())
     }
 
     /// The instants of the table and of its metadata table that are pending.
@@ -323,8 +323,7 @@ fn run(table: &Table, processes: &[PlannedProcess], seed: u64, trace: &Arc<Trace
                     has_crashed: AtomicBool::new(false),
                     signs: Mutex::default(),
                 });
-                become_process();
-                SKEW_MS.set(skew_ms);
+                become_process(number);
                 scheduler.pause(number, process.delay);
                 let done = run_job(job, &store, &log, (fault, table.given));
                 scheduler.end(number);

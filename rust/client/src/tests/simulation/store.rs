@@ -6,23 +6,26 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use chrono::TimeDelta;
 
 use super::folder::TableFolder;
 use super::scheduler::{Random, Scheduler};
 use super::trace::Trace;
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::Time;
 use mortice_storage::{
     FileSource, FileStore, FileVersion, FolderEntry, PutOutcome, RenameOutcome, Storage, StoreUpload,
 };
 
 thread_local! {
-    /// Whether the thread is a process's: its helpers, such as the heartbeat, take no turns.
-    static IS_PROCESS: Cell<bool> = const { Cell::new(false) };
+    /// The number of the process whose thread this is. Its helpers take no turns; neither does what is due for another
+    /// process, such as a heartbeat, while this one moves the time on.
+    static PROCESS: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// Makes this thread that of a process.
-pub(super) fn become_process() {
-    IS_PROCESS.set(true);
+pub(super) fn become_process(number: usize) {
+    PROCESS.set(Some(number));
 }
 
 /// The kind of changes that end uploads.
@@ -126,8 +129,12 @@ fn is_commit(path: &str) -> bool {
 }
 
 impl Process {
+    fn is_own_thread(&self) -> bool {
+        PROCESS.get() == Some(self.number)
+    }
+
     fn turn(&self) -> Result<()> {
-        if IS_PROCESS.get() {
+        if self.is_own_thread() {
             self.scheduler.wait(self.number);
         }
         match self.has_crashed.load(Ordering::SeqCst) {
@@ -144,7 +151,7 @@ impl Process {
             change()
         };
         let is_first_commit = is_commit(path) && !self.has_committed.swap(true, Ordering::SeqCst);
-        let is_after_data = IS_PROCESS.get() && self.is_after_data.swap(false, Ordering::SeqCst);
+        let is_after_data = self.is_own_thread() && self.is_after_data.swap(false, Ordering::SeqCst);
         let is_data = kind == UPLOAD && !path.starts_with(".hoodie/");
         if is_data && !self.has_written.swap(true, Ordering::SeqCst) {
             self.is_after_data.store(true, Ordering::SeqCst);
@@ -187,7 +194,7 @@ impl Process {
     }
 
     fn pause(&self, turns: usize) {
-        if IS_PROCESS.get() {
+        if self.is_own_thread() {
             self.scheduler.pause(self.number, turns);
         }
     }
@@ -221,6 +228,7 @@ impl Process {
     }
 
     fn created(&self, path: &str) {
+        self.folder.date(path);
         self.note(path, true);
         if self.folder.is_late(path) {
             self.late.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
@@ -239,14 +247,7 @@ impl Storage for ProcessStore {
 
     fn list(&self, folder: &str) -> Result<Option<Vec<FolderEntry>>> {
         self.0.turn()?;
-        let mut entries = self.0.folder.storage.list(folder)?;
-        for entry in entries.iter_mut().flatten() {
-            if let FolderEntry::File(status) = entry {
-                // By the clock of the process.
-                status.modified_ms -= self.0.skew_ms;
-            }
-        }
-        Ok(entries)
+        self.0.folder.storage.list(folder)
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn FileSource>> {
@@ -264,6 +265,10 @@ impl Storage for ProcessStore {
 }
 
 impl FileStore for ProcessStore {
+    fn time(&self) -> Arc<dyn Time> {
+        Arc::new(self.0.folder.time.with_skew(TimeDelta::milliseconds(self.0.skew_ms)))
+    }
+
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.0.change("put_if_absent", path, || {
             let outcome = self.0.folder.storage.put_if_absent(path, bytes)?;
@@ -277,7 +282,11 @@ impl FileStore for ProcessStore {
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         self.0.change("put", path, || {
             self.0.note(path, true);
-            self.0.folder.storage.put(path, bytes, expected)
+            let outcome = self.0.folder.storage.put(path, bytes, expected)?;
+            if path.contains("/.heartbeat/") {
+                self.0.folder.date(path);
+            }
+            Ok(outcome)
         })
     }
 

@@ -237,7 +237,8 @@ impl ByHand {
             };
             (Action::ReplaceCommit, timeline.commit_content(&metadata))
         };
-        let completion = Clock::new(&open.config).completion_time(instant, &[&open.timeline]).unwrap();
+        let completion =
+            Clock::new(&open.config, self.store().time()).completion_time(instant, &[&open.timeline]).unwrap();
         timeline.complete_or_fail(instant, action, &completion, &content.unwrap()).unwrap();
     }
 

@@ -44,7 +44,8 @@ fn cleaned(version: u8) -> (ByHand, CleanedFiles) {
 fn complete(by_hand: &ByHand) {
     let content = Bytes::from(HoodieCleanMetadata::default().to_avro().unwrap());
     let open = by_hand.table.open(false);
-    let completion = Clock::new(&open.config).completion_time(&time(4), &[&open.timeline]).unwrap();
+    let completion =
+        Clock::new(&open.config, by_hand.store().time()).completion_time(&time(4), &[&open.timeline]).unwrap();
     by_hand.timeline().complete_or_fail(&time(4), Action::Clean, &completion, &content).unwrap();
 }
 

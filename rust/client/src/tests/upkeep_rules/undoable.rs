@@ -24,7 +24,7 @@ enum Event {
 fn compact(by_hand: &ByHand) -> bool {
     let options = write_options(&[("hoodie.metadata.compact.max.delta.commits", "1")]);
     let (store, open) = (by_hand.store(), by_hand.table.open(false));
-    let clock = Clock::new(&open.config);
+    let clock = Clock::new(&open.config, store.time());
     let services = MetadataServices {
         store: &store,
         config: &open.config,

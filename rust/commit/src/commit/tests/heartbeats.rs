@@ -1,7 +1,7 @@
 //! Heartbeats of storage that does not answer, of clocks that differ, and of tables within others.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
@@ -12,10 +12,7 @@ use mortice_base::names::RequestedTime;
 use mortice_storage::FileStore;
 
 const INSTANT: &str = "20260101000000000";
-/// Beats all the time, and is never late.
-const BUSY: HeartbeatOptions = HeartbeatOptions { interval: Duration::from_millis(2), tolerable_misses: 1_000_000 };
-/// Beats once, as far as a test lasts.
-const STILL: HeartbeatOptions = HeartbeatOptions { interval: Duration::from_secs(60), tolerable_misses: 2 };
+const OPTIONS: HeartbeatOptions = HeartbeatOptions { interval: Duration::from_secs(60), tolerable_misses: 2 };
 
 fn start(store: &Arc<ScriptedStore>, options: HeartbeatOptions) -> mortice_base::error::Result<Heartbeat> {
     Heartbeat::start(Arc::clone(store) as Arc<dyn FileStore>, &INSTANT.into(), options)
@@ -33,19 +30,11 @@ fn set_modified(folder: &tempfile::TempDir, time: SystemTime) {
     std::fs::File::options().write(true).open(path(folder)).unwrap().set_modified(time).unwrap();
 }
 
-fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_done() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 #[test]
 fn a_write_without_a_first_heartbeat_does_not_begin() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, [(Call::Put, Event::Fails)]);
-    assert_eq!(start(&store, STILL).err().unwrap().kind(), ErrorKind::Unreachable);
+    assert_eq!(start(&store, OPTIONS).err().unwrap().kind(), ErrorKind::Unreachable);
     assert!(!path(&folder).exists());
 }
 
@@ -53,11 +42,15 @@ fn a_write_without_a_first_heartbeat_does_not_begin() {
 fn a_heartbeat_goes_on_after_storage_that_did_not_answer() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    let heartbeat = start(&store, BUSY).unwrap();
+    let options = HeartbeatOptions { tolerable_misses: 5, ..OPTIONS };
+    let heartbeat = start(&store, options).unwrap();
     store.add((0..3).map(|_| (Call::Put, Event::Fails)));
-    wait_until("heartbeats that fail", || store.left() == 0);
-    set_modified(&folder, SystemTime::UNIX_EPOCH);
-    wait_until("a heartbeat after them", || modified(&folder) > SystemTime::UNIX_EPOCH);
+    let first = modified(&folder);
+    store.time.advance(options.interval * 3);
+    assert_eq!((store.left(), modified(&folder)), (0, first));
+    store.time.advance(options.interval);
+    assert_eq!(modified(&folder), store.time.file_time());
+    store.time.advance(options.interval);
     heartbeat.check().unwrap();
 }
 
@@ -65,28 +58,32 @@ fn a_heartbeat_goes_on_after_storage_that_did_not_answer() {
 #[test]
 fn a_writer_whose_heartbeats_all_fail_gives_up() {
     let folder = tempfile::tempdir().unwrap();
-    let options = HeartbeatOptions { interval: Duration::from_millis(10), tolerable_misses: 100 };
     let store = ScriptedStore::new(&folder, []);
-    let heartbeat = start(&store, options).unwrap();
-    store.add((0..10_000).map(|_| (Call::Put, Event::Fails)));
-    // One that was under way may have been the last.
-    std::thread::sleep(options.limit() + Duration::from_millis(200));
+    let heartbeat = start(&store, OPTIONS).unwrap();
+    store.add((0..10).map(|_| (Call::Put, Event::Fails)));
+    let is_expired = || Heartbeats::list(&*store).unwrap().is_expired(&INSTANT.into(), OPTIONS);
+    store.time.advance(OPTIONS.limit() - Duration::from_millis(1));
+    heartbeat.check().unwrap();
+    store.time.advance(Duration::from_millis(1));
     heartbeat.check().unwrap_err();
+    assert!(!is_expired(), "others take it for dead no earlier than it knows");
     let error = heartbeat.watch().check().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteConflict);
     assert!(error.to_string().contains(INSTANT) && error.to_string().contains("interval_in_ms"), "{error}");
-    wait_until("its end for others", || Heartbeats::list(&*store).unwrap().is_expired(&INSTANT.into(), options));
+    store.time.advance(Duration::from_millis(1));
+    assert!(is_expired());
 }
 
 #[test]
 fn a_view_does_not_keep_a_heartbeat_alive() {
     let folder = tempfile::tempdir().unwrap();
-    let options = HeartbeatOptions { interval: Duration::from_millis(5), tolerable_misses: 20 };
-    let heartbeat = start(&ScriptedStore::new(&folder, []), options).unwrap();
+    let store = ScriptedStore::new(&folder, []);
+    let heartbeat = start(&store, OPTIONS).unwrap();
     let watch = heartbeat.watch();
     drop(heartbeat);
     let last = modified(&folder);
-    wait_until("the end of the heartbeat", || watch.check().is_err());
+    store.time.advance(OPTIONS.limit());
+    watch.check().unwrap_err();
     assert_eq!(modified(&folder), last, "the file is neither written nor deleted");
 }
 
@@ -119,9 +116,9 @@ fn heartbeats_of_a_table_within_another_are_its_own() {
 fn a_heartbeat_of_storage_without_times_is_alive() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    start(&store, STILL).unwrap().stop().unwrap();
+    start(&store, OPTIONS).unwrap().stop().unwrap();
     set_modified(&folder, SystemTime::UNIX_EPOCH);
-    assert!(!Heartbeats::list(&*store).unwrap().is_expired(&INSTANT.into(), STILL));
+    assert!(!Heartbeats::list(&*store).unwrap().is_expired(&INSTANT.into(), OPTIONS));
 }
 
 #[test]
@@ -136,15 +133,15 @@ proptest! {
     /// A heartbeat from the future is of a writer whose clock is ahead, or of a clock that was set back.
     #[test]
     fn a_write_is_dead_once_its_heartbeat_is_older_than_all_tolerable_misses(
-        interval in 20_u64..100, misses in 0_u32..5, beyond in prop_oneof![-10_000_i64..-5, 5_i64..10_000],
+        interval in 20_u64..100, misses in 0_u32..5, beyond in -10_000_i64..10_000,
     ) {
         let folder = tempfile::tempdir().unwrap();
         let store = ScriptedStore::new(&folder, []);
-        start(&store, STILL).unwrap().stop().unwrap();
+        start(&store, OPTIONS).unwrap().stop().unwrap();
         let options = HeartbeatOptions { interval: Duration::from_secs(interval), tolerable_misses: misses };
         let age = i64::try_from(interval).unwrap() * i64::from(misses) + beyond;
-        let distance = Duration::from_secs(age.unsigned_abs());
-        set_modified(&folder, if age < 0 { SystemTime::now() + distance } else { SystemTime::now() - distance });
+        let (distance, now) = (Duration::from_secs(age.unsigned_abs()), store.time.file_time());
+        set_modified(&folder, if age < 0 { now + distance } else { now - distance });
         let found = Heartbeats::list(&*store).unwrap();
         prop_assert_eq!(found.is_expired(&INSTANT.into(), options), beyond > 0);
         prop_assert!(found.is_expired(&"20260101000000001".into(), options), "a write without a heartbeat");

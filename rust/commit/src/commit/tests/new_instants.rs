@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use chrono::TimeDelta;
 use proptest::prelude::*;
 
-use crate::commit::{Clock, SKEW_MS, Timelines, request_instant};
+use crate::commit::{Clock, Timelines, request_instant};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::time::SimulatedTime;
 use mortice_merge::config::{Properties, TableConfig};
 use mortice_storage::{FileVersion, PutOutcome};
 use mortice_table::timeline::{Timeline, timeline};
@@ -22,9 +25,15 @@ impl Timelines for Both {
 }
 
 fn clock() -> Clock {
+    clock_with(TimeDelta::zero())
+}
+
+/// A clock that is ahead by so much.
+fn clock_with(skew: TimeDelta) -> Clock {
     let entries =
         [("hoodie.table.name", "t"), ("hoodie.table.version", "6"), ("hoodie.table.timeline.timezone", "UTC")];
-    Clock::new(&TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap())
+    let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+    Clock::new(&config, Arc::new(SimulatedTime::default().with_skew(skew)))
 }
 
 fn both(table: &BTreeSet<String>, metadata: &BTreeSet<String>) -> Both {
@@ -57,7 +66,7 @@ proptest! {
     ) {
         let others = RefCell::new(table);
         let mut left = taken.clone().into_iter();
-        SKEW_MS.set(skew);
+        let clock = clock_with(TimeDelta::milliseconds(skew));
         let put = |_: &Both, time: &RequestedTime| {
             let newest = others.borrow().iter().chain(&metadata).next_back().cloned();
             assert!(newest.is_none_or(|newest| time.as_str() > newest.as_str()), "{time}");
@@ -66,8 +75,7 @@ proptest! {
             Ok(Some(PutOutcome::Refused))
         };
         let known = both(&others.borrow(), &metadata);
-        let found = request_instant(&clock(), known, || Ok(both(&others.borrow(), &metadata)), put);
-        SKEW_MS.set(0);
+        let found = request_instant(&clock, known, || Ok(both(&others.borrow(), &metadata)), put);
         if taken.len() >= 10 {
             prop_assert_eq!(found.err().unwrap().kind(), ErrorKind::AlreadyExists);
             return Ok(());

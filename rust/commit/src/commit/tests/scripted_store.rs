@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::time::{SimulatedTime, Time};
 use mortice_storage::{
     FileSource, FileStore, FileVersion, FolderEntry, LocalStorage, PutOutcome, RenameOutcome, Storage, StoreUpload,
 };
@@ -39,11 +40,22 @@ pub(super) struct ScriptedStore {
     ended: AtomicUsize,
     added: AtomicUsize,
     compares_versions: bool,
+    /// That of all who use the store. Heartbeats are written in it.
+    pub(super) time: SimulatedTime,
 }
 
 impl ScriptedStore {
     pub(super) fn new(folder: &tempfile::TempDir, events: impl IntoIterator<Item = (Call, Event)>) -> Arc<Self> {
-        Arc::new(Self::of_folder(folder, events, true))
+        Self::in_time(&SimulatedTime::default(), folder, events)
+    }
+
+    /// The same, in a time that others share.
+    pub(super) fn in_time(
+        time: &SimulatedTime,
+        folder: &tempfile::TempDir,
+        events: impl IntoIterator<Item = (Call, Event)>,
+    ) -> Arc<Self> {
+        Arc::new(Self { time: time.clone(), ..Self::of_folder(folder, events, true) })
     }
 
     /// The same, of a kind that cannot compare versions, as HDFS.
@@ -61,7 +73,8 @@ impl ScriptedStore {
     ) -> Self {
         let inner = LocalStorage::new(&folder.path().to_string_lossy(), true);
         let (ended, added) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let store = Self { inner, events: Mutex::default(), ended, added, compares_versions };
+        let store =
+            Self { inner, events: Mutex::default(), ended, added, compares_versions, time: SimulatedTime::default() };
         store.add(events);
         store
     }
@@ -117,13 +130,24 @@ impl Storage for ScriptedStore {
 }
 
 impl FileStore for ScriptedStore {
+    fn time(&self) -> Arc<dyn Time> {
+        Arc::new(self.time.clone())
+    }
+
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.call(Call::Create, || self.inner.put_if_absent(path, bytes))
     }
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         assert!(self.compares_versions || expected.is_none(), "versions are compared where that cannot be done");
-        self.call(Call::Put, || self.inner.put(path, bytes, expected))
+        self.call(Call::Put, || {
+            let outcome = self.inner.put(path, bytes, expected)?;
+            if path.contains("/.heartbeat/") {
+                let path = std::path::Path::new(self.root()).join(path);
+                std::fs::File::options().write(true).open(path).unwrap().set_modified(self.time.file_time()).unwrap();
+            }
+            Ok(outcome)
+        })
     }
 
     fn compares_versions(&self) -> bool {

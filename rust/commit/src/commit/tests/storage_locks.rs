@@ -1,20 +1,18 @@
 //! The lock that is an object: what is free, two writers at once, answers that are lost, and time that goes on.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::scripted_store::{Call, Event, ScriptedStore};
 use crate::commit::{HeldLock, LockValidity, StorageLock, TableLock};
 use mortice_base::error::ErrorKind;
+use mortice_base::time::{SimulatedTime, Time};
 use mortice_storage::{FileStore, PutOutcome};
 
 const PATH: &str = ".hoodie/.locks/table_lock.json";
-/// Renewed never, as far as a test lasts.
-const STILL: LockValidity = LockValidity { validity: Duration::from_secs(300), renewal: Duration::from_secs(100) };
-/// Renewed all the time.
-const BUSY: LockValidity = LockValidity { validity: Duration::from_secs(300), renewal: Duration::from_millis(2) };
+const USUAL: LockValidity = LockValidity { validity: Duration::from_secs(300), renewal: Duration::from_secs(100) };
 
 fn lock(store: &Arc<ScriptedStore>, owner: &str, validity: LockValidity) -> StorageLock {
     StorageLock::new(Arc::clone(store) as Arc<dyn FileStore>, owner, validity)
@@ -34,22 +32,17 @@ fn object(folder: &tempfile::TempDir) -> serde_json::Value {
     serde_json::from_str(&text(folder)).unwrap()
 }
 
+fn valid_until(folder: &tempfile::TempDir) -> u64 {
+    object(folder)["validUntil"].as_u64().unwrap()
+}
+
+/// So many milliseconds after the time at which all stores here begin.
 fn millis_from_now(after: i64) -> u64 {
-    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
-    u64::try_from(now + after).unwrap()
+    u64::try_from(SimulatedTime::default().now().timestamp_millis() + after).unwrap()
 }
 
 fn held_by(owner: &str) -> String {
     format!(r#"{{"expired":false,"validUntil":{},"owner":"{owner}"}}"#, millis_from_now(300_000))
-}
-
-/// Waits for what another thread does.
-fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_done() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 fn conflict(held: &mut Box<dyn HeldLock>) -> String {
@@ -65,23 +58,22 @@ proptest! {
     #[test]
     fn a_lock_is_free_once_it_has_expired_or_its_time_is_past(
         is_expired in any::<bool>(),
-        after in prop_oneof![-100_000_i64..-600, 5_000_i64..100_000],
+        after in prop_oneof![-100_000_i64..-500, -500_i64..100_000],
         more in prop_oneof![Just(""), Just(r#","fence":7"#)],
     ) {
         let folder = tempfile::tempdir().unwrap();
         let valid_until = millis_from_now(after);
         let found = format!(r#"{{"expired":{is_expired},"validUntil":{valid_until},"owner":"other"{more}}}"#);
         write(&folder, &found);
-        let taken = lock(&ScriptedStore::new(&folder, []), "own", STILL).try_acquire().unwrap();
-        prop_assert_eq!(taken.is_some(), is_expired || after < 0);
+        let taken = lock(&ScriptedStore::new(&folder, []), "own", USUAL).try_acquire().unwrap();
+        prop_assert_eq!(taken.is_some(), is_expired || after < -500);
         match taken {
             None => prop_assert_eq!(text(&folder), found),
             Some(held) => {
                 let now = object(&folder);
                 prop_assert_eq!(&now["owner"], "own");
                 prop_assert_eq!(&now["expired"], false);
-                let left = now["validUntil"].as_u64().unwrap() - millis_from_now(0);
-                prop_assert!((240_000..=300_000).contains(&left), "{}", left);
+                prop_assert_eq!(now["validUntil"].as_u64().unwrap(), millis_from_now(300_000));
                 held.release().unwrap();
                 prop_assert_eq!(&object(&folder)["expired"], true);
             }
@@ -94,7 +86,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let whole = held_by("other");
         write(&folder, &whole[..len]);
-        let error = lock(&ScriptedStore::new(&folder, []), "own", STILL).try_acquire().err().unwrap();
+        let error = lock(&ScriptedStore::new(&folder, []), "own", USUAL).try_acquire().err().unwrap();
         prop_assert_eq!(error.kind(), ErrorKind::InvalidTable);
         prop_assert_eq!(text(&folder), &whole[..len]);
     }
@@ -107,10 +99,10 @@ fn of_two_that_take_a_lock_at_once_one_has_it() {
         let folder = tempfile::tempdir().unwrap();
         before.into_iter().for_each(|before| write(&folder, before));
         let (sender, taken) = std::sync::mpsc::channel();
-        let faster = lock(&ScriptedStore::new(&folder, []), "faster", STILL);
+        let faster = lock(&ScriptedStore::new(&folder, []), "faster", USUAL);
         let takes = Event::Before(Box::new(move || sender.send(faster.try_acquire().unwrap().unwrap()).unwrap()));
         let store = ScriptedStore::new(&folder, [(call, takes)]);
-        assert!(lock(&store, "slower", STILL).try_acquire().unwrap().is_none(), "{before:?}");
+        assert!(lock(&store, "slower", USUAL).try_acquire().unwrap().is_none(), "{before:?}");
         assert_eq!(store.left(), 0, "{before:?}");
         taken.recv().unwrap().check().unwrap();
         assert_eq!(object(&folder)["owner"], "faster");
@@ -125,7 +117,7 @@ fn a_lock_that_was_taken_without_an_answer_is_held_and_given_back() {
         let folder = tempfile::tempdir().unwrap();
         before.into_iter().for_each(|before| write(&folder, before));
         let store = ScriptedStore::new(&folder, [(call, Event::AnswerIsLost)]);
-        let mut held = lock(&store, "own", STILL).try_acquire().unwrap().unwrap();
+        let mut held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
         held.check().unwrap();
         held.release().unwrap();
         assert_eq!(object(&folder)["expired"], true);
@@ -135,7 +127,7 @@ fn a_lock_that_was_taken_without_an_answer_is_held_and_given_back() {
                 write(&folder, r#"{"expired":false,"validUntil":1,"owner":"own"}"#);
             }
             store.add([(call, Event::Fails)]);
-            let error = lock(&store, "own", STILL).try_acquire().err().unwrap();
+            let error = lock(&store, "own", USUAL).try_acquire().err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Unreachable, "{before:?}");
         }
     }
@@ -146,14 +138,15 @@ fn a_lock_that_was_taken_without_an_answer_is_held_and_given_back() {
 fn a_renewal_whose_answer_is_lost_does_not_lose_the_lock() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    let mut held = lock(&store, "own", BUSY).try_acquire().unwrap().unwrap();
+    let mut held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
     store.add([(Call::Put, Event::AnswerIsLost)]);
-    wait_until("a renewal whose answer is lost", || store.left() == 0);
-    let before = object(&folder)["validUntil"].as_u64().unwrap();
-    wait_until("a renewal after it", || {
+    let before = valid_until(&folder);
+    for renewals in 1..=2 {
+        store.time.advance(USUAL.renewal);
+        assert_eq!(store.left(), 0, "a renewal whose answer is lost");
         held.check().unwrap();
-        object(&folder)["validUntil"].as_u64().unwrap() > before
-    });
+        assert_eq!(valid_until(&folder), before + 100_000 * renewals);
+    }
     held.release().unwrap();
     assert_eq!(object(&folder)["expired"], true);
 }
@@ -163,46 +156,50 @@ fn a_renewal_whose_answer_is_lost_does_not_lose_the_lock() {
 fn a_lock_is_given_back_after_a_renewal_whose_answer_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    let slow = LockValidity { renewal: Duration::from_millis(300), ..STILL };
-    let held = lock(&store, "own", slow).try_acquire().unwrap().unwrap();
+    let held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
     store.add([(Call::Put, Event::AnswerIsLost)]);
-    wait_until("a renewal whose answer is lost", || store.left() == 0);
+    store.time.advance(USUAL.renewal);
+    assert_eq!(store.left(), 0, "a renewal whose answer is lost");
     held.release().unwrap();
     assert_eq!(object(&folder)["expired"], true);
-    lock(&store, "next", STILL).try_acquire().unwrap().unwrap().release().unwrap();
+    lock(&store, "next", USUAL).try_acquire().unwrap().unwrap().release().unwrap();
 }
 
 #[test]
 fn a_storage_that_does_not_answer_for_a_while_does_not_lose_the_lock() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    let mut held = lock(&store, "own", BUSY).try_acquire().unwrap().unwrap();
-    let before = object(&folder)["validUntil"].as_u64().unwrap();
-    store.add((0..5).map(|_| (Call::Put, Event::Fails)));
-    wait_until("a renewal after those that failed", || {
-        held.check().unwrap();
-        store.left() == 0 && object(&folder)["validUntil"].as_u64().unwrap() > before
-    });
+    let mut held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
+    let before = valid_until(&folder);
+    store.add((0..2).map(|_| (Call::Put, Event::Fails)));
+    store.time.advance(USUAL.renewal * 2);
+    held.check().unwrap();
+    assert_eq!((store.left(), valid_until(&folder)), (0, before));
+    // The last moment at which a renewal is in time.
+    store.time.advance(USUAL.renewal);
+    held.check().unwrap();
+    assert_eq!(valid_until(&folder), before + 300_000);
 }
 
 #[test]
 fn a_lock_that_cannot_be_renewed_ends_with_its_time_and_is_another_writers_then() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    let short = LockValidity { validity: Duration::from_millis(400), renewal: Duration::from_millis(20) };
-    let mut held = lock(&store, "own", short).try_acquire().unwrap().unwrap();
-    store.add((0..10_000).map(|_| (Call::Put, Event::Fails)));
-    wait_until("the end of the lock's time", || held.check().is_err());
+    let mut held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
+    store.add((0..10).map(|_| (Call::Put, Event::Fails)));
+    store.time.advance(USUAL.validity - Duration::from_millis(1));
+    held.check().unwrap();
+    store.time.advance(Duration::from_millis(1));
     assert!(conflict(&mut held).contains("validity.timeout"));
-    let other = lock(&ScriptedStore::new(&folder, []), "other", STILL);
-    let mut taken = None;
-    wait_until("the lock for another writer", || {
-        taken = other.try_acquire().unwrap();
-        taken.is_some()
-    });
+    // Its clock may be ahead of the holder's.
+    let other = lock(&ScriptedStore::in_time(&store.time, &folder, []), "other", USUAL);
+    store.time.advance(Duration::from_millis(500));
+    assert!(other.try_acquire().unwrap().is_none());
+    store.time.advance(Duration::from_millis(1));
+    let mut taken = other.try_acquire().unwrap().unwrap();
     // The first one gives nothing back: the object is no longer its own.
     drop(held);
-    taken.unwrap().check().unwrap();
+    taken.check().unwrap();
     assert_eq!(object(&folder)["owner"], "other");
 }
 
@@ -211,17 +208,20 @@ fn a_lock_that_cannot_be_renewed_ends_with_its_time_and_is_another_writers_then(
 fn a_lock_that_is_gone_or_another_writers_is_not_held() {
     let of_other = held_by("other");
     let given_back = r#"{"expired":true,"validUntil":1,"owner":"own"}"#;
-    for (other, validity) in
-        [(None, STILL), (Some(of_other.as_str()), STILL), (Some(&of_other), BUSY), (Some(given_back), STILL)]
+    for (other, is_renewed) in
+        [(None, false), (Some(of_other.as_str()), false), (Some(&of_other), true), (Some(given_back), false)]
     {
         let folder = tempfile::tempdir().unwrap();
         let store = ScriptedStore::new(&folder, []);
-        let mut held = lock(&store, "own", validity).try_acquire().unwrap().unwrap();
+        let mut held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
         match other {
             None => store.delete(PATH).unwrap(),
             Some(other) => {
                 assert!(matches!(store.put(PATH, &other.to_owned().into(), None), Ok(PutOutcome::Written(_))))
             }
+        }
+        if is_renewed {
+            store.time.advance(USUAL.renewal);
         }
         assert!(conflict(&mut held).contains("lost"), "{other:?}");
         held.release().unwrap();
@@ -236,11 +236,11 @@ fn a_lock_that_is_gone_or_another_writers_is_not_held() {
 fn whether_a_lock_is_held_is_not_known_without_an_answer() {
     let folder = tempfile::tempdir().unwrap();
     let store = ScriptedStore::new(&folder, []);
-    let mut held = lock(&store, "own", STILL).try_acquire().unwrap().unwrap();
+    let mut held = lock(&store, "own", USUAL).try_acquire().unwrap().unwrap();
     store.add([(Call::Get, Event::Fails)]);
     assert_eq!(held.check().unwrap_err().kind(), ErrorKind::Unreachable);
     held.check().unwrap();
     store.add([(Call::Get, Event::Fails)]);
-    let error = lock(&store, "other", STILL).try_acquire().err().unwrap();
+    let error = lock(&store, "other", USUAL).try_acquire().err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unreachable);
 }

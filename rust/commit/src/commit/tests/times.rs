@@ -1,10 +1,13 @@
 //! Times of new instants, with a calendar that counts by itself.
 
+use std::sync::Arc;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::commit::{Clock, epoch_millis, epoch_text, millisecond_before};
 use mortice_base::names::RequestedTime;
+use mortice_base::time::SimulatedTime;
 use mortice_merge::config::{Properties, TableConfig, TimelineZone};
 use mortice_table::timeline::timeline;
 
@@ -52,7 +55,8 @@ fn after(mut parts: Parts, at: usize) -> Parts {
 
 fn clock() -> Clock {
     let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")];
-    Clock::new(&TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap())
+    let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+    Clock::new(&config, Arc::new(SimulatedTime::default()))
 }
 
 /// Milliseconds from the epoch, counted year by year and month by month.

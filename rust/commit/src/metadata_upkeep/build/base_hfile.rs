@@ -1,7 +1,7 @@
 //! Base files of the metadata table: HFiles with a Bloom filter of their keys, which Hudi's readers look into first.
 
 use bytes::Bytes;
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_formats::bloom::{BloomBuilder, BloomOptions};
@@ -22,13 +22,13 @@ struct BaseHFile {
 }
 
 impl BaseHFile {
-    /// A file without records. `schema` is the schema text of the records.
+    /// A file without records, which is created now. `schema` is the schema text of the records.
     ///
     /// # Errors
     /// As for [`BloomBuilder::new`].
-    fn new(schema: &str) -> Result<Self> {
+    fn new(schema: &str, now: DateTime<Utc>) -> Result<Self> {
         let bloom = BloomBuilder::new(&BloomOptions { entries: BLOOM_ENTRIES, ..BloomOptions::default() })?;
-        Ok(Self { file: HFileWriter::new(schema, Utc::now().timestamp_millis()), bloom, keys: None })
+        Ok(Self { file: HFileWriter::new(schema, now.timestamp_millis()), bloom, keys: None })
     }
 
     /// Adds a record.
@@ -98,7 +98,7 @@ impl<'a> BaseHFileUpload<'a> {
     /// # Errors
     /// As for [`BloomBuilder::new`].
     pub fn create(store: &'a dyn FileStore, path: String, schema: &str) -> Result<Self> {
-        let file = BaseHFile::new(schema)?;
+        let file = BaseHFile::new(schema, store.time().now())?;
         Ok(Self { file, store, path, upload: None, waiting: Vec::new(), bytes: 0, is_new: true })
     }
 

@@ -137,7 +137,7 @@ mod tests {
         FILES.iter().for_each(|path| drop(store.put(path, &Bytes::from_static(b"x"), None).unwrap()));
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", "9"), (COMPLETED, completed)];
         let properties: PropertiesFile = entries.into_iter().chain(more.iter().copied()).collect();
-        let bytes = Bytes::from(properties.to_hudi_bytes(chrono::Utc::now()).unwrap());
+        let bytes = Bytes::from(properties.to_hudi_bytes(chrono::DateTime::UNIX_EPOCH).unwrap());
         store.put(".hoodie/hoodie.properties", &bytes, None).unwrap();
         folder
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use chrono::Utc;
 
 use super::base_hfile::create_once;
 use super::drop_metadata_table::delete_below;
@@ -91,7 +90,7 @@ pub(in crate::metadata_upkeep) fn add_partitions(
     let schema = RecordSchema::of_version(config.version);
     let mut records = records_of_table(table, (schema, builder), wanted, choice)?;
     let slices = if wanted.contains(&PartitionKind::RecordIndex) { indexed_slices(table)? } else { Vec::new() };
-    let clock = Clock::new(config);
+    let clock = Clock::new(config, store.time());
     remove_stopped_inits(&MetadataFolder::open(store)?, config)?;
     let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
     for kind in wanted {
@@ -214,7 +213,7 @@ fn create_folders(store: &dyn FileStore, config: &TableConfig) -> Result<()> {
     for folder in [timeline, ".temp", ".aux/.bootstrap/.partitions", ".aux/.bootstrap/.fileids", ".schema"] {
         store.create_folder(&format!("{ROOT}/.hoodie/{folder}"))?;
     }
-    let content = properties(config).to_hudi_bytes(Utc::now())?;
+    let content = properties(config).to_hudi_bytes(store.time().now())?;
     create_once(store, &format!("{ROOT}/.hoodie/hoodie.properties"), &Bytes::from(content))
 }
 
