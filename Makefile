@@ -231,8 +231,9 @@ lint-python: develop
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml mortice._mortice
 
-lint-language: setup ## check words, lines of Markdown and documented arguments
+lint-language: setup ## check words, lines of Markdown, documented arguments, and that tests neither sleep nor read a clock
 	$(BIN)/python tools/check_language.py
+	$(BIN)/python tools/check_time.py
 
 docs: develop ## generate docs/options.md and docs/errors.md, and write the output of the examples of the docs
 	$(BIN)/python tools/write_docs.py
