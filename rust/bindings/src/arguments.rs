@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
 
 use crate::errors::{raised, released};
+use crate::metadata::progress_of_services;
 
 /// (column, operator, literal or list of literals).
 pub(crate) type FilterArgument<'py> = Option<Vec<Vec<(ColumnArgument, String, Bound<'py, PyAny>)>>>;
@@ -145,5 +146,7 @@ pub(crate) fn at_location<T: Send>(
     storage_options: &StorageArgument,
     work: impl FnOnce(&TableLocation) -> mortice::Result<T> + Send,
 ) -> PyResult<T> {
-    with_storage(py, uri, storage_options, |storage| work(&TableLocation::new(uri, storage)))
+    with_storage(py, uri, storage_options, |storage| {
+        work(&TableLocation::new(uri, storage).with_progress(progress_of_services()))
+    })
 }

@@ -60,7 +60,7 @@ pub fn run_metadata_build(
     request: &MetadataBuildRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<MetadataBuildResult> {
-    run_metadata_build_with(location, request, options, Arc::new(LocalIndexBuilder))
+    run_metadata_build_with(location, request, options, Arc::new(LocalIndexBuilder::new(location.progress())))
 }
 
 /// The same, with indexes that a builder builds.

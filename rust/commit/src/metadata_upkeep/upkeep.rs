@@ -127,7 +127,7 @@ impl MetadataUpkeep {
     /// # Errors
     /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
     pub fn initialize(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<bool> {
-        Self::initialize_with(store, table, options, &LocalIndexBuilder)
+        Self::initialize_with(store, table, options, &LocalIndexBuilder::default())
     }
 
     /// The same, with indexes that a builder builds.

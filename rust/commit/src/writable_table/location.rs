@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mortice_base::error::Result;
+use mortice_base::progress::Progress;
 use mortice_merge::config::ReadOptions;
 use mortice_storage::{FileStore, Storage, StorageOptions, open_file_store};
 use mortice_table::plan::OpenTable;
@@ -13,20 +14,39 @@ pub struct TableLocation {
     uri: String,
     storage_options: StorageOptions,
     store: Option<Arc<dyn FileStore>>,
+    progress: Progress,
 }
 
 impl TableLocation {
     /// The table at a path or URI.
     #[must_use]
     pub fn new(uri: &str, storage_options: &StorageOptions) -> Self {
-        Self { uri: uri.to_owned(), storage_options: storage_options.clone(), store: None }
+        Self {
+            uri: uri.to_owned(),
+            storage_options: storage_options.clone(),
+            store: None,
+            progress: Progress::default(),
+        }
     }
 
     /// The table at the root of a store that is open. It is read and written through the store; `uri` is for messages, and for
     /// processes that do not have the store.
     #[must_use]
     pub fn in_store(store: Arc<dyn FileStore>, uri: &str) -> Self {
-        Self { uri: uri.to_owned(), storage_options: StorageOptions::new(), store: Some(store) }
+        let storage_options = StorageOptions::new();
+        Self { uri: uri.to_owned(), storage_options, store: Some(store), progress: Progress::default() }
+    }
+
+    /// The same, with what gets the progress of the services on the table.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// What gets the progress of the services on the table.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// The base path.

@@ -11,6 +11,7 @@ use crate::commit::{
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataUpkeep};
 use mortice_base::error::Result;
+use mortice_base::progress::Progress;
 use mortice_base::time::Time;
 use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOption, WriteOptions, option_names};
 use mortice_storage::FileStore;
@@ -109,7 +110,7 @@ impl WritableTable {
             warnings,
             concurrency: Arc::new(concurrency),
             validator: None,
-            index_builder: Arc::new(LocalIndexBuilder),
+            index_builder: Arc::new(LocalIndexBuilder::new(location.progress())),
             latest: Arc::new(Mutex::new(table)),
         })
     }
@@ -148,6 +149,12 @@ impl WritableTable {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn FileStore> {
         &self.store
+    }
+
+    /// What gets the progress of its services.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        self.location.progress()
     }
 
     /// The time by which it is written.

@@ -9,6 +9,7 @@ use super::run::archive_instants;
 use super::tests::{Table, time};
 use crate::service_table::ServiceTable;
 use mortice_base::error::{ErrorKind, Result};
+use mortice_base::progress::Progress;
 use mortice_commit::commit::{ConflictCheck, ConflictUnit, TimelineWriter, WrittenGroups};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::{ReadOptions, TableConfig};
@@ -57,7 +58,7 @@ impl Table {
         let mut table = self.service_table();
         let base = ArchiveBase::read(&mut table).unwrap();
         let first: Vec<Instant> = table.timeline.completed_writes().take(count).cloned().collect();
-        archive_instants(&table, base, &first, 10).unwrap();
+        archive_instants(&table, base, &first, 10, &Progress::default()).unwrap();
     }
 
     fn forget_archive(&self, config: &TableConfig) {

@@ -12,7 +12,7 @@ use crate::recovery::{check_no_restore, delete_late_files};
 use crate::service_table::ServiceTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_base::progress;
+use mortice_base::progress::Progress;
 use mortice_commit::metadata_upkeep::is_defect;
 use mortice_commit::writable_table::WritableTable;
 use mortice_table::metadata_table::check_complete;
@@ -75,7 +75,7 @@ impl<'a> Archival<'a> {
             if !chosen.is_empty() {
                 delete_late_files(&table)?;
             }
-            archive_instants(&table, base, &chosen, self.options.history_batch)?;
+            archive_instants(&table, base, &chosen, self.options.history_batch, self.target.progress())?;
             Ok(archived)
         })
     }
@@ -154,6 +154,7 @@ fn with_files(table: &ServiceTable, instants: Vec<Instant>) -> Result<Vec<Archiv
 ///     base: The archive as it was before the timeline was read.
 ///     instants: The instants.
 ///     history_batch: Files of a level of the history that are merged.
+///     progress: Gets how much is done.
 ///
 /// # Errors
 /// `WriteConflict` if the archive is not as it was; those of the storage.
@@ -162,16 +163,17 @@ pub(crate) fn archive_instants(
     base: ArchiveBase,
     instants: &[Instant],
     history_batch: usize,
+    progress: &Progress,
 ) -> Result<()> {
     if instants.is_empty() {
         return Ok(());
     }
-    progress::begin(instants.len() as u64);
+    progress.begin(instants.len() as u64);
     let history = match base {
         ArchiveBase::Log(base) => archive_log::append(table, base, instants).map(|()| None)?,
         ArchiveBase::History(base) => Some(lsm_history::append(table, base, instants)?),
     };
     table.timeline_writer().delete_archived(instants)?;
-    progress::advance(instants.len() as u64);
+    progress.advance(instants.len() as u64);
     history.map_or(Ok(()), |history| compact_history::compact(table, history, history_batch))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::plan_file::CheckedPlan;
 use crate::data_paths::DataPath;
 use mortice_base::error::Result;
-use mortice_base::progress;
+use mortice_base::progress::Progress;
 use mortice_commit::commit::{CleanedFiles, CleanedPartition};
 use mortice_storage::{FileStore, FolderEntry, parallel};
 use mortice_table::file_group::files_of;
@@ -16,20 +16,27 @@ const PARTITION_METADATA: &str = "hoodie_partition_metadata";
 
 /// Deletes the files of a plan but for those that readers need.
 ///
+/// Args:
+///     store: The table's root.
+///     plan: The plan.
+///     needed: What readers need.
+///     progress: Gets how much is done.
+///
 /// # Errors
 /// `InvalidTable` if a file is no regular file below the table's base path: nothing is deleted then; those of the storage.
 pub(super) fn delete_files(
     store: &Arc<dyn FileStore>,
     plan: &CheckedPlan,
     needed: &BTreeSet<DataPath>,
+    progress: &Progress,
 ) -> Result<CleanedFiles> {
     let paths: Vec<DataPath> = plan.files().filter(|path| !needed.contains(path)).collect();
     // Before the first is deleted.
     parallel::map(&paths, store.requests_at_once(), |path| store.check_removable(&path.path()))?;
-    progress::begin(paths.len() as u64);
+    progress.begin(paths.len() as u64);
     parallel::map(&paths, store.requests_at_once(), |path| {
         store.delete(&path.path())?;
-        progress::advance(1);
+        progress.advance(1);
         Ok(())
     })?;
     let mut done = CleanedFiles::default();

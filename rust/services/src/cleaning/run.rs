@@ -277,7 +277,7 @@ impl<'a> Cleaning<'a> {
             TimelineLayout::V2 => Bytes::new(),
         };
         writer.start(instant, Action::Clean, &inflight)?;
-        let mut done = delete_files(self.target.store(), plan, needed)?;
+        let mut done = delete_files(self.target.store(), plan, needed, self.target.progress())?;
         self.target.locked(|now, lock| {
             if is_completed(&now, instant) {
                 return Ok(Vec::new());

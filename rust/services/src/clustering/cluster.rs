@@ -218,7 +218,7 @@ fn write_groups(transaction: &Transaction) -> Result<(Vec<WriteStatus>, CommitEx
     let plan = plan_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
     let run = ClusteringRun::new((transaction.store(), table), &schema, instant, options)?;
-    let statuses = run.write_groups(&plan)?;
+    let statuses = run.write_groups(&plan, transaction.target().progress())?;
     let schema = schema.columns.json().to_owned();
     Ok((statuses, CommitExtra { schema, replaced: plan.replaced_groups(), ..CommitExtra::default() }))
 }

@@ -8,7 +8,7 @@ use super::row_order::{RowLayout, RowOrder};
 use crate::clustering::planning::{ClusteringOptions, PlannedClustering, PlannedGroup};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_base::progress;
+use mortice_base::progress::Progress;
 use mortice_merge::config::WriteOptions;
 use mortice_merge::spill::SpillFolder;
 use mortice_storage::{FileStore, check_cancelled, parallel};
@@ -54,16 +54,16 @@ impl<'a> ClusteringRun<'a> {
     ///
     /// # Errors
     /// What reading the table may fail with; those of the store; `Internal` if rows are lost; `Interrupted` after a signal.
-    pub(super) fn write_groups(&self, plan: &PlannedClustering) -> Result<Vec<WriteStatus>> {
+    pub(super) fn write_groups(&self, plan: &PlannedClustering, progress: &Progress) -> Result<Vec<WriteStatus>> {
         let cores = parallel::cores();
         let threads = cores.min(plan.groups.len()).max(1);
         let attempt = WriteToken::new_attempt();
         let tasks: Vec<(u32, &PlannedGroup)> = (0..).zip(&plan.groups).collect();
-        progress::begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(group.bytes())));
+        progress.begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(group.bytes())));
         let statuses = parallel::map(&tasks, threads, |(task, group)| {
             let token = WriteToken { task: *task, stage: 0, attempt };
             let written = self.write_group(group, &plan.sort_columns, token, (cores, threads))?;
-            progress::advance(group.bytes());
+            progress.advance(group.bytes());
             Ok(written)
         })?;
         if statuses.len() != tasks.len() {

@@ -36,7 +36,7 @@ pub fn write_base_files(transaction: &Transaction) -> Result<WrittenFiles> {
         change_block_bytes: AppendOptions::from_hudi_options(options, table.config.layout())?.max_block_bytes,
         memory: memory_of_each(table, threads),
     };
-    let statuses = each_slice(&slices, threads, &|slice, token| {
+    let statuses = each_slice(&slices, threads, transaction.target().progress(), &|slice, token| {
         handle.compact(&CompactTarget { slice: slice.clone(), instant: instant.clone(), token })
     })?;
     Ok((statuses, schema.columns))

@@ -2,7 +2,7 @@
 
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
-use mortice_base::progress;
+use mortice_base::progress::Progress;
 use mortice_storage::parallel;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
@@ -23,19 +23,26 @@ pub(super) fn memory_of_each(table: &OpenTable, threads: usize) -> u64 {
 
 /// Merges each slice, in an attempt of its own. One result for each.
 ///
+/// Args:
+///     slices: The slices.
+///     threads: As of [`threads_for`].
+///     progress: Gets how much is done.
+///     merge: Merges one.
+///
 /// # Errors
 /// Of several errors, that of the first slice.
 pub(super) fn each_slice<T: Send>(
     slices: &[FileSlice],
     threads: usize,
+    progress: &Progress,
     merge: &(dyn Fn(&FileSlice, WriteToken) -> Result<T> + Sync),
 ) -> Result<Vec<T>> {
     let attempt = WriteToken::new_attempt();
     let numbered: Vec<(u32, &FileSlice)> = (0..).zip(slices).collect();
-    progress::begin(slices.iter().fold(0, |sum, slice| sum.saturating_add(slice.total_len())));
+    progress.begin(slices.iter().fold(0, |sum, slice| sum.saturating_add(slice.total_len())));
     let done = parallel::map(&numbered, threads, |(task, slice)| {
         let merged = merge(slice, WriteToken { task: *task, stage: 0, attempt })?;
-        progress::advance(slice.total_len());
+        progress.advance(slice.total_len());
         Ok(merged)
     })?;
     if done.len() != slices.len() {

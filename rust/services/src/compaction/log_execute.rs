@@ -51,7 +51,7 @@ pub(super) fn write_logs(transaction: &Transaction) -> Result<WrittenFiles> {
         options: &AppendOptions::from_hudi_options(transaction.target().options(), table.config.layout())?,
         memory: memory_of_each(table, threads),
     };
-    let statuses = each_slice(&slices, threads, &|slice, token| {
+    let statuses = each_slice(&slices, threads, transaction.target().progress(), &|slice, token| {
         let naming = usize::try_from(token.task).ok().and_then(|number| naming.get(number)).cloned();
         let naming = naming.ok_or_else(|| Error::internal("a slice without the names of its log files"))?;
         handle.compact(&LogCompactTarget { slice: slice.clone(), instant: instant.clone(), token, naming })

@@ -9,6 +9,7 @@ use crate::recovery::delete_late_files_of_metadata;
 use crate::service_table::ServiceTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
+use mortice_base::progress::Progress;
 use mortice_table::timeline::{Instant, Timeline};
 
 /// Whether there are more commits than are to be kept.
@@ -33,7 +34,7 @@ pub(super) fn archive(metadata: &mut ServiceTable, data: &Timeline, options: &Me
         return Ok(false);
     }
     delete_late_files_of_metadata(metadata)?;
-    archive_instants(metadata, base, &chosen, options.archival.history_batch)?;
+    archive_instants(metadata, base, &chosen, options.archival.history_batch, &Progress::default())?;
     metadata.reload()?;
     Ok(true)
 }

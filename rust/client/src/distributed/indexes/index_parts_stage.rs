@@ -22,7 +22,7 @@ impl IndexPartsStage {
     }
 
     fn read(&self, number: u32) -> Result<IndexPartReport> {
-        let (local, table, item) = (LocalIndexBuilder, &self.table, at(number));
+        let (local, table, item) = (LocalIndexBuilder::default(), &self.table, at(number));
         let missing = || Error::internal("a file that is not there");
         Ok(match &self.spec.part {
             IndexPart::KeyCounts(slices) => {

@@ -5,7 +5,7 @@ use super::record_index_files::{NewRecordIndex, write_record_index};
 use crate::metadata_upkeep::records::bloom_filters;
 use mortice_avro as avro;
 use mortice_base::error::Result;
-use mortice_base::progress;
+use mortice_base::progress::Progress;
 use mortice_storage::parallel;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
@@ -63,8 +63,18 @@ pub trait IndexBuilder: Send + Sync {
 }
 
 /// Builds indexes in this process.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LocalIndexBuilder;
+#[derive(Debug, Clone, Default)]
+pub struct LocalIndexBuilder {
+    progress: Progress,
+}
+
+impl LocalIndexBuilder {
+    /// A builder that tells how much is done.
+    #[must_use]
+    pub fn new(progress: &Progress) -> Self {
+        Self { progress: progress.clone() }
+    }
+}
 
 impl IndexBuilder for LocalIndexBuilder {
     fn count_keys(&self, table: &OpenTable, slices: &[FileSlice]) -> Result<u64> {
@@ -78,7 +88,7 @@ impl IndexBuilder for LocalIndexBuilder {
         slices: &[FileSlice],
         index: &NewRecordIndex<'_>,
     ) -> Result<Vec<WriteStatus>> {
-        write_record_index(table, slices, index)
+        write_record_index(table, slices, index, &self.progress)
     }
 
     fn column_ranges(
@@ -94,11 +104,11 @@ impl IndexBuilder for LocalIndexBuilder {
         // Bounds are stored in the unit of the column.
         let types = avro::arrow_schema(&schema, avro::ArrowMapping::File)?;
         let place = table.storage.as_ref();
-        progress::begin(files.len() as u64);
+        self.progress.begin(files.len() as u64);
         parallel::map(files, place.requests_at_once(), |file| {
             let names = columns.iter().map(String::as_str);
             let ranges = ranges_of_base_file(place, &file.path, names, (&schema, &types))?;
-            progress::advance(1);
+            self.progress.advance(1);
             Ok(ranges)
         })
     }

@@ -16,7 +16,7 @@ use crate::metadata_upkeep::records::record_index::location;
 use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, RequestedTime};
-use mortice_base::progress;
+use mortice_base::progress::Progress;
 use mortice_base::row_number::at;
 use mortice_formats::filter::Filter;
 use mortice_merge::spill::{EntrySorter, SpillFolder};
@@ -43,12 +43,19 @@ pub struct NewRecordIndex<'a> {
 
 /// Writes the base files of a record index in this process.
 ///
+/// Args:
+///     table: The table.
+///     slices: Those whose keys are indexed.
+///     index: What is written.
+///     progress: Gets how much is done.
+///
 /// # Errors
 /// What reading the slices may fail with, and those of the storage.
 pub(super) fn write_record_index(
     table: &OpenTable,
     slices: &[FileSlice],
     index: &NewRecordIndex<'_>,
+    progress: &Progress,
 ) -> Result<Vec<WriteStatus>> {
     let threads = table.slices_at_once();
     let folder = SpillFolder::new(table.options.spill_dir.as_deref());
@@ -56,7 +63,7 @@ pub(super) fn write_record_index(
     let scan = table.record_keys(slices)?;
     let memory = table.options.memory_limit / u64::try_from(threads).unwrap_or(u64::MAX).max(1);
     let splits: Vec<_> = (0_u32..).zip(scan.splits()).collect();
-    progress::begin(splits.len() as u64);
+    progress.begin(splits.len() as u64);
     parallel::map(&splits, threads, |(slice, split)| {
         let (mut buffer, mut entry) = (sorter.buffer(), Vec::new());
         let read = scan.read(split, memory, &mut |keys| {
@@ -68,7 +75,7 @@ pub(super) fn write_record_index(
             })
         });
         sorter.give_back(buffer);
-        progress::advance(1);
+        progress.advance(1);
         read?
     })?;
     let groups: Vec<IndexedGroup> = scan.splits().iter().map(|split| IndexedGroup::of_slice(&split.slice)).collect();
