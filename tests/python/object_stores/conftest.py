@@ -1,5 +1,11 @@
-"""Fixtures of object store servers and of tables in them."""
+"""Fixtures of object store servers, of tables in them, and of the clock by which credentials expire."""
 
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from mortice.values import credentials
 from support.object_stores.fixtures import (
     azurite,
     bucket,
@@ -19,6 +25,7 @@ from support.object_stores.fixtures import (
 __all__ = [
     "azurite",
     "bucket",
+    "clock",
     "container",
     "fault_proxy",
     "gcs",
@@ -31,3 +38,12 @@ __all__ = [
     "on_s3",
     "seaweed",
 ]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock by which credentials are due: that of this machine, but for what it is `ahead`, in seconds."""
+    shown = SimpleNamespace(ahead=0)
+    shown.time = lambda: time.time() + shown.ahead
+    monkeypatch.setattr(credentials, "time", shown)
+    return shown

@@ -138,17 +138,19 @@ def test_children_forked_while_other_threads_read(table, on_s3):
             reader.join(SECONDS)
 
 
-def test_a_child_calls_the_credential_function_itself(on_s3):
+def test_a_child_calls_the_credential_function_itself(on_s3, clock):
     rows, stored = hudi_result(MOR).num_rows, on_s3(MOR)
     processes = []
 
     def credentials():
         processes.append(os.getpid())
-        return {"access_key_id": "A", "secret_access_key": "B", "expires_at": time.time() + 1}
+        return {"access_key_id": "A", "secret_access_key": "B", "expires_at": time.time() + 200}
 
     options = {"endpoint": stored.endpoint, "credentials": credentials}
+    clock.ahead = -1000
     table = mortice.Table(stored.uri, storage_options=options)
     assert _rows(table) == rows
-    time.sleep(1.1)
+    # The first ones are due now.
+    clock.ahead = 0
     assert _in_child(lambda: _rows(table) == rows and processes[-1] == os.getpid()) == 0
     assert _rows(table) == rows
