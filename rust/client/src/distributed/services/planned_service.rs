@@ -23,7 +23,7 @@ impl DistributedService {
     /// Checks the table and the options. Nothing is changed.
     ///
     /// # Errors
-    /// As for the function of [`mortice_services::maintenance`] that runs the service in one process.
+    /// As for the function of [`mortice_services`] that runs the service in one process.
     pub fn open(
         location: &TableLocation,
         options: &BTreeMap<String, String>,
