@@ -13,6 +13,7 @@
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
 //! | `merge_into/` | SQL's `MERGE INTO` |
+//! | `row_changes/` | changes of rows by expressions, and a merge by any condition |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `write_input` | what a user gives to a write |
 //! | `write` | from a user's rows to the commit |
@@ -31,6 +32,7 @@ mod profile;
 mod read_state;
 mod replaced_groups;
 mod retries;
+mod row_changes;
 mod tasks;
 mod write;
 mod write_input;
@@ -46,6 +48,10 @@ pub use merge_into::{
 };
 pub use read_state::MergeSource;
 pub use retries::pause_after_conflict;
+pub use row_changes::{
+    ClauseAction, ClauseSide, ClauseValues, MatchedBy, NewValue, RowClause, RowsChanged, UpdatedRows, merge,
+    update_where,
+};
 pub use write::write;
 pub use write_input::WriteInput;
 

@@ -42,5 +42,5 @@ pub use evaluate::Batches;
 pub use expression::Expression;
 pub use parse::parse;
 pub use pushdown::PushedTerm;
-pub use text::{ExpressionText, Grammar};
+pub use text::{ExpressionText, Grammar, quoted};
 pub use tree::{Call, Case, ColumnNode, Node};

@@ -50,7 +50,8 @@ impl ExpressionText {
 }
 
 /// Returns a string in quotes, as Python shows it.
-pub(crate) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut shown = String::from(quote);
     for character in text.chars() {

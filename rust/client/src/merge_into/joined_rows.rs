@@ -176,7 +176,7 @@ impl MergePlan {
 }
 
 /// Where values are true, and not null.
-pub(super) fn set_values(flags: &BooleanArray) -> BooleanBuffer {
+pub(crate) fn set_values(flags: &BooleanArray) -> BooleanBuffer {
     match flags.nulls() {
         None => flags.values().clone(),
         Some(valid) => flags.values() & valid.inner(),

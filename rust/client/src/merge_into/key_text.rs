@@ -11,21 +11,27 @@ use mortice_base::error::{Error, Result};
 /// # Errors
 /// `Internal` if the batch has no such row or column.
 pub(super) fn key_text(rows: &RecordBatch, names: &[String], row: usize) -> Result<String> {
-    let strings = names.iter().map(|name| {
-        let column = rows.column_by_name(name).filter(|column| row < column.len());
-        let column = column.ok_or_else(|| Error::internal(format!("row {row} of a merge without column {name:?}")))?;
-        if column.is_null(row) {
-            return Ok("None".to_owned());
-        }
-        let unfit = |error| Error::internal("a key has no text").caused_by(error);
-        let text = ArrayFormatter::try_new(column, &FormatOptions::default()).map_err(unfit)?;
-        let text = text.value(row).try_to_string().map_err(unfit)?;
-        Ok(match column.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => format!("'{text}'"),
-            _ => text,
-        })
-    });
+    let strings = names.iter().map(|name| key_value(rows, name, row));
     Ok(format!("[{}]", strings.collect::<Result<Vec<_>>>()?.join(", ")))
+}
+
+/// The value of a column of a row, strings in quotes: `'rome'`.
+///
+/// # Errors
+/// `Internal` if the batch has no such row or column.
+pub(crate) fn key_value(rows: &RecordBatch, name: &str, row: usize) -> Result<String> {
+    let column = rows.column_by_name(name).filter(|column| row < column.len());
+    let column = column.ok_or_else(|| Error::internal(format!("row {row} of a merge without column {name:?}")))?;
+    if column.is_null(row) {
+        return Ok("None".to_owned());
+    }
+    let unfit = |error| Error::internal("a key has no text").caused_by(error);
+    let text = ArrayFormatter::try_new(column, &FormatOptions::default()).map_err(unfit)?;
+    let text = text.value(row).try_to_string().map_err(unfit)?;
+    Ok(match column.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => format!("'{text}'"),
+        _ => text,
+    })
 }
 
 #[cfg(test)]

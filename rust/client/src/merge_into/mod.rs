@@ -53,12 +53,15 @@ mod spelling;
 mod stored_rows;
 mod table_types;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use changed_rows::{check_changes, rows_of_keys, write_changes};
 pub use clauses::{MergeClauses, NotMatched};
 pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
+pub(crate) use joined_rows::set_values;
 pub use joined_rows::{DELETES_COLUMN, JoinedRows, UPDATES_COLUMN};
+pub(crate) use key_text::key_value;
 pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
 pub use run::merge_into;
+pub(crate) use run::{own_columns, with_damage_of};

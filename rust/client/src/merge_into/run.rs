@@ -46,7 +46,7 @@ pub fn merge_into(
 }
 
 /// The table, with what options of a write say of damaged files.
-pub(super) fn with_damage_of(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Arc<OpenTable>> {
+pub(crate) fn with_damage_of(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Arc<OpenTable>> {
     let read = ReadOptions { on_damage: read_options(options)?.on_damage, ..table.options.clone() };
     table.with_read_options(read).map(Arc::new)
 }
@@ -73,7 +73,7 @@ pub(super) fn write_merged(
 }
 
 /// The columns of a table without meta columns.
-pub(super) fn own_columns(columns: &Schema) -> impl Iterator<Item = &FieldRef> {
+pub(crate) fn own_columns(columns: &Schema) -> impl Iterator<Item = &FieldRef> {
     columns.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()))
 }
 

@@ -16,16 +16,16 @@ use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 use mortice_table::timeline::WriteOperation;
 
 /// Key, city, fare, ordering value.
-pub(super) type Row = (&'static str, &'static str, f64, i64);
+pub(crate) type Row = (&'static str, &'static str, f64, i64);
 
 /// A merge-on-read table of `id`, `city` (its partition), `fare` and `ts`, by which rows are ordered.
-pub(super) struct TestTable {
+pub(crate) struct TestTable {
     folder: tempfile::TempDir,
     properties: Vec<(String, String)>,
 }
 
 impl TestTable {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let table = Self { folder: tempfile::tempdir().unwrap(), properties: Vec::new() };
         let columns = Schema::new(vec![
             Field::new("id", DataType::Utf8, true),
@@ -47,13 +47,13 @@ impl TestTable {
     }
 
     /// The same, as if it had other properties.
-    pub(super) fn with_properties(properties: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_properties(properties: &[(&str, &str)]) -> Self {
         let table = Self::new();
         let properties = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         Self { properties: properties.collect(), ..table }
     }
 
-    pub(super) fn uri(&self) -> String {
+    pub(crate) fn uri(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
     }
 
@@ -61,7 +61,7 @@ impl TestTable {
         TableLocation::new(&self.uri(), &StorageOptions::new())
     }
 
-    pub(super) fn open(&self) -> Arc<OpenTable> {
+    pub(crate) fn open(&self) -> Arc<OpenTable> {
         let path = self.folder.path().join(".hoodie/hoodie.properties");
         let mut text = std::fs::read_to_string(&path).unwrap();
         for (name, value) in &self.properties {
@@ -75,11 +75,11 @@ impl TestTable {
         self.location().open_table(ReadOptions::default()).unwrap()
     }
 
-    pub(super) fn upsert(&self, rows: &[Row]) {
+    pub(crate) fn upsert(&self, rows: &[Row]) {
         self.write(WriteOperation::Upsert, rows);
     }
 
-    pub(super) fn write(&self, operation: WriteOperation, rows: &[Row]) {
+    pub(crate) fn write(&self, operation: WriteOperation, rows: &[Row]) {
         let rows = batch(rows);
         let (schema, mut rows) = (rows.schema(), std::iter::once(Ok(rows)));
         let options = options(&[]);
@@ -88,7 +88,7 @@ impl TestTable {
     }
 
     /// The rows of a snapshot, sorted.
-    pub(super) fn rows(&self) -> Vec<(String, String, f64, i64)> {
+    pub(crate) fn rows(&self) -> Vec<(String, String, f64, i64)> {
         let columns = Some(names(&["id", "city", "fare", "ts"]));
         let query = QueryOptions { columns, ..QueryOptions::default() };
         let scan = self.open().snapshot(&query, None, SnapshotRows::Merged).unwrap();
@@ -108,7 +108,7 @@ impl TestTable {
     }
 }
 
-pub(super) fn batch(rows: &[Row]) -> RecordBatch {
+pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
     let columns = [
         ("id", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.0))) as ArrayRef),
         ("city", Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1)))),
@@ -118,10 +118,10 @@ pub(super) fn batch(rows: &[Row]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap()
 }
 
-pub(super) fn names(names: &[&str]) -> Vec<String> {
+pub(crate) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-pub(super) fn options(given: &[(&str, &str)]) -> BTreeMap<String, String> {
+pub(crate) fn options(given: &[(&str, &str)]) -> BTreeMap<String, String> {
     given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
