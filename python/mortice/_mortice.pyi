@@ -65,7 +65,6 @@ __all__ = [
     "begin_task_insert",
     "build_metadata",
     "build_metadata_by_tasks",
-    "check_changes",
     "clean",
     "cluster",
     "commit_task_insert",
@@ -83,6 +82,7 @@ __all__ = [
     "has_hdfs",
     "is_table_property",
     "log_compact",
+    "merge",
     "merge_buckets",
     "merge_into",
     "merge_rows",
@@ -97,14 +97,13 @@ __all__ = [
     "repair",
     "restore",
     "rollback",
-    "rows_of_keys",
     "run_stage",
     "service_progress",
     "stored_columns",
+    "update_where",
     "verify",
     "verify_by_tasks",
     "write",
-    "write_changes",
 ]
 
 __version__: str
@@ -1110,23 +1109,38 @@ def merge_into(
 ) -> Commit:
     """Merges Arrow data into a table, in the state in which it was opened, as SQL's `MERGE INTO` does."""
 
-def write_changes(
+_NewValues = Sequence[tuple[str, str | tuple[ArrowRows, str]]]
+"""Columns, and what each gets: an expression, or a batch of one row and one column and how messages show its value."""
+_RowClause = tuple[str, str, str | None, str | _NewValues]
+"""A clause: `matched`, `not_matched` or `not_matched_by_source`; `update`, `delete` or `insert`; the condition; values,
+or `"all"`: all columns that rows and table have in common."""
+
+def merge(
     table: Table,
-    rows: ArrowRows,
-    updated: Sequence[str],
+    data: ArrowRows,
+    on: str | Sequence[str],
+    clauses: Sequence[_RowClause],
     options: Mapping[str, str],
     validator: _Validator = None,
 ) -> Commit:
-    """Writes changed rows of a table, in the state in which it was opened.
+    """Merges Arrow data into a table, in the state in which it was opened, by a condition or columns that are equal.
 
-    The rows are Arrow data with all columns of the table, the marks `MergePlan.DELETES` and `MergePlan.UPDATES` (a row
-    without a mark is inserted), the record key and partition path of the stored row, and its ordering columns behind
-    `MergePlan.STORED`, if these are among `updated`: the columns that differ from the stored ones. The key of an
-    inserted row must not be in the table, as far as the index of the write looks for it.
+    A row gets the first clause of its side whose condition is true. Expressions name columns of the table as `t.fare`
+    or `target.fare`, those of the rows as `s.fare` or `source.fare`. If no row changes nothing is written, and
+    `Commit.instant` is empty.
     """
 
-def check_changes(table: Table, updated: Sequence[str], options: Mapping[str, str]) -> None:
-    """Raises for a table whose rows, or of which these columns, cannot be changed by `write_changes`."""
+def update_where(
+    table: Table,
+    values: _NewValues,
+    rows: str | _Filters,
+    options: Mapping[str, str],
+    validator: _Validator = None,
+) -> Commit:
+    """Updates the rows of a table that a condition or filters select, in the state in which it was opened.
+
+    If no row is selected nothing is written, and `Commit.instant` is empty.
+    """
 
 def stored_columns(table: Table) -> tuple[str, str | None]:
     """Returns the Avro schema of a table's columns, as JSON, and the columns with their ids, if they have some."""
@@ -1144,11 +1158,6 @@ def alter_schema(
     """Changes the columns of a table, in the state in which it was opened.
 
     `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
-    """
-
-def rows_of_keys(table: Table, keys: ArrowRows, columns: Sequence[str]) -> Scan:
-    """Plans a query of the stored rows that have the keys of a record batch: columns of the record key, and all
-    partition columns or none, without nulls.
     """
 
 def merge_rows(

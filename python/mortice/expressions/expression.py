@@ -15,7 +15,7 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Term
 
-__all__ = ["Columns", "Expression", "pushed_terms"]
+__all__ = ["Columns", "Expression", "constant_rows", "pushed_terms"]
 
 PLAIN = (bool, int, float, bytes, decimal.Decimal, dt.date, dt.datetime)
 Batches = Mapping[str, pa.RecordBatch]
@@ -64,13 +64,7 @@ class Expression:
     @classmethod
     def constant(cls, value: object) -> Expression:
         """Returns the expression of a Python value. Raises `InvalidArgumentError` for one that is not plain."""
-        if value is not None and not isinstance(value, PLAIN):
-            raise InvalidArgumentError(f"a value must be an expression as a string, or a plain value, got {value!r}")
-        try:
-            rows = pa.record_batch([pa.array([value])], names=["value"])
-        except (pa.ArrowException, OverflowError) as error:
-            raise InvalidArgumentError(f"{value!r} is no value of a column: {error}") from error
-        return cls._wrapped(_mortice.Expression.constant(rows, repr(value)))
+        return cls._wrapped(_mortice.Expression.constant(constant_rows(value), repr(value)))
 
     @classmethod
     def condition(cls, text: str, columns: Columns) -> Expression:
@@ -139,6 +133,16 @@ class Expression:
             kept = [name for name in batch.schema.names if name in names] or batch.schema.names[:1]
             sides.append((side, batch.select(kept)))
         return sides
+
+
+def constant_rows(value: object) -> pa.RecordBatch:
+    """Returns a batch of a Python value alone. Raises `InvalidArgumentError` for one that is not plain."""
+    if value is not None and not isinstance(value, PLAIN):
+        raise InvalidArgumentError(f"a value must be an expression as a string, or a plain value, got {value!r}")
+    try:
+        return pa.record_batch([pa.array([value])], names=["value"])
+    except (pa.ArrowException, OverflowError) as error:
+        raise InvalidArgumentError(f"{value!r} is no value of a column: {error}") from error
 
 
 def pushed_terms(expression: Expression, columns: Columns, side: str) -> list[Term]:

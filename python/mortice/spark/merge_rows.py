@@ -19,7 +19,7 @@ from mortice.spark.statements.tokens import quoted
 from mortice.values.argument_types import Options
 from mortice.values.other_names import hinted
 from mortice.writing.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
-from mortice.writing.row_changes import Values
+from mortice.writing.new_values import Values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, overload
+from typing import Literal, overload
 
 import pyarrow as pa
 
-from mortice import _mortice, queries
+from mortice import _mortice
 from mortice._mortice import Commit
 from mortice.catalogs.options import asked_for
 from mortice.catalogs.run import sync_after
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.filters import Filters, Term, normal_form
-from mortice.reading.scan import Scan
+from mortice.expressions.filters import Filters, normal_form
 from mortice.table.base import TableBase
 from mortice.values.argument_types import Options, Rows
 from mortice.values.observe import observed
 from mortice.values.other_names import with_hints
 from mortice.writing import writes
 from mortice.writing.alter import Changes, alter
+from mortice.writing.merge_clauses import (
+    MERGE_ARGUMENTS,
+    MergeBuilder,
+    MergeClause,
+    clauses_of_arguments,
+    matched_by,
+)
 from mortice.writing.merge_into import clauses_of
+from mortice.writing.new_values import Values, new_values
 from mortice.writing.partitioner import Partitioner, partitioned
 from mortice.writing.row_input import arrow_rows, key_rows, listed_keys
 from mortice.writing.validators import validated
 from mortice.writing.writes import SchemaChanges
-
-if TYPE_CHECKING:
-    from mortice.writing.merge_clauses import MergeBuilder, MergeClause
-    from mortice.writing.row_changes import Values
 
 __all__ = ["TableWrites"]
 
@@ -291,13 +294,11 @@ class TableWrites(TableBase):
         record key, and of the partition path unless `hoodie.index.type` is a global index that moves rows;
         `UnsupportedError` and `WriteConflictError` as `merge_into`.
         """
-        # pyarrow.compute takes a tenth of a second to be imported.
-        from mortice.writing.update_where import update_where
-
         given = writes.checked_options(self._without_sync(self._with_damage(options)))
         self.refresh()
         with observed("update_where", self.uri) as observation, validated(self._validators, self.preview) as check:
-            commit = update_where(self._native, self._query, values, filters, given, check)
+            rows = filters if isinstance(filters, str) else normal_form(filters, self._columns_of_table)
+            commit = _mortice.update_where(self._native, new_values(values), rows, given, check)
             return self._show(observation.done(commit), options if commit.instant else None)
 
     @overload
@@ -350,9 +351,6 @@ class TableWrites(TableBase):
         Raises as `update_where`; `InvalidArgumentError` if several rows match a stored one and do not all delete it, or
         a row to insert has a key that the table has.
         """
-        from mortice.writing.merge_clauses import MERGE_ARGUMENTS, MergeBuilder, clauses_of_arguments
-        from mortice.writing.merge_run import run_merge
-
         unknown = [name for name in clauses if name not in MERGE_ARGUMENTS]
         if unknown:
             raise TypeError(f"merge() has no argument {unknown[0]!r}; clauses: {', '.join(MERGE_ARGUMENTS)}")
@@ -362,7 +360,8 @@ class TableWrites(TableBase):
             rows = writes.checked_table(arrow_rows(data, self._columns_of_table))
             self.refresh()
             with observed("merge", self.uri) as observation, validated(self._validators, self.preview) as check:
-                commit = run_merge(self._native, self._query, rows, on, given, checked, check)
+                native = [clause.native() for clause in given]
+                commit = _mortice.merge(self._native, rows, matched_by(on), native, checked, check)
                 return self._show(observation.done(commit), options if commit.instant else None)
 
         builder = MergeBuilder(run)
@@ -416,11 +415,6 @@ class TableWrites(TableBase):
         self.refresh()
         with observed("alter", self.uri) as observation, validated(self._validators, self.preview) as check:
             return self._show(observation.done(alter(self._native, made, given, check)), options)
-
-    def _query(self, columns: Sequence[str], terms: Sequence[Sequence[Term]] | None) -> Scan:
-        """Plans a query of the table as it was opened."""
-        plan = queries.Snapshot(columns, None if terms is None else [list(all_of) for all_of in terms])
-        return plan.prepare(self._native, None).scan()
 
     def _write(self, operation: str, data: Rows, options: Options | None) -> Commit:
         rows = arrow_rows(data, self._columns_of_table)

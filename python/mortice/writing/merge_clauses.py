@@ -8,9 +8,17 @@ from typing import Literal
 
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.writing.row_changes import Values
+from mortice.writing.new_values import NewValues, Values, new_values
 
-__all__ = ["ALL", "MERGE_ARGUMENTS", "Action", "MergeBuilder", "MergeClause", "clauses_of_arguments"]
+__all__ = [
+    "ALL",
+    "MERGE_ARGUMENTS",
+    "Action",
+    "MergeBuilder",
+    "MergeClause",
+    "clauses_of_arguments",
+    "matched_by",
+]
 
 ALL = "all"
 """All columns that rows and table have in common."""
@@ -31,6 +39,14 @@ class MergeClause:
     def name(self) -> str:
         """The name of the method that adds the clause."""
         return f"when_{self.side}_{self.action}"
+
+    def native(self) -> tuple[str, str, str | None, str | NewValues]:
+        """Returns the clause as the native module takes it: side, action, condition, and `"all"` or the values."""
+        try:
+            values = ALL if self.values == ALL else [] if self.values is None else new_values(self.values)
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"{self.name}: {error.message}") from error
+        return self.side, self.action, self.condition, values
 
 
 class MergeBuilder:
@@ -107,6 +123,16 @@ class MergeBuilder:
                     "it first"
                 )
         return MergeBuilder(self._run, (*self._clauses, clause))
+
+
+def matched_by(on: str | Sequence[str]) -> str | list[str]:
+    """Returns the condition by which rows match, or the columns that are equal, as the native module takes them."""
+    if isinstance(on, str):
+        return on
+    names = list(on)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidArgumentError(f"on must be a condition or a list of columns, got {names!r}")
+    return names
 
 
 def _values(values: Values | str) -> Values | str:

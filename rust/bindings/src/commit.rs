@@ -1,6 +1,7 @@
 //! `Commit`: what a write did.
 
 use mortice::rows;
+use mortice::timeline::WriteOperation;
 use mortice::transaction::{Committed, WriteResult};
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
@@ -137,6 +138,20 @@ pub(crate) fn commit_of_write(py: Python<'_>, result: WriteResult) -> PyResult<C
         attempts,
         schema_changes: schema_changes.into_iter().map(change_of).collect(),
     })
+}
+
+/// Returns what an upsert did that had no rows to write: nothing.
+pub(crate) fn no_commit() -> Commit {
+    Commit {
+        instant: String::new(),
+        completion_time: None,
+        operation: WriteOperation::Upsert.name().to_owned(),
+        stats: Vec::new(),
+        errors: Vec::new(),
+        error_count: 0,
+        attempts: 1,
+        schema_changes: Vec::new(),
+    }
 }
 
 /// Returns what a service did that warns by itself.

@@ -110,7 +110,8 @@ fn imported(batches: Sided<'_>) -> PyResult<Batches> {
     batches.into_iter().map(|(side, data)| Ok((side, one_batch(&data)?))).collect()
 }
 
-fn one_batch(data: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+/// Returns Arrow data that is one batch.
+pub(crate) fn one_batch(data: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
     let mut input = ArrowInput::from_python(data)?;
     // A stream of a batch without rows is empty.
     let batch = input.next().unwrap_or_else(|| Ok(RecordBatch::new_empty(input.schema())));

@@ -145,7 +145,7 @@ impl Iterator for Reader {
 }
 
 /// Warns of a damaged file. A warning that the application turned into an error is returned.
-fn warn_of_damage(py: Python<'_>, file: &DamagedFile) -> PyResult<()> {
+pub(crate) fn warn_of_damage(py: Python<'_>, file: &DamagedFile) -> PyResult<()> {
     let warn = py.import("mortice.values.damage")?.getattr("warn_of_damage")?;
     warn.call1((&file.reason, &file.file, file.offset, file.instant.as_str())).map(drop)
 }

@@ -44,7 +44,7 @@ pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
 pub use merge_into::{
     DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan, NotMatched,
-    PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN, check_changes, merge_into, rows_of_keys, write_changes,
+    PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN, merge_into,
 };
 pub use read_state::MergeSource;
 pub use retries::pause_after_conflict;

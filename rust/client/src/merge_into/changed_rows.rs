@@ -49,7 +49,7 @@ use mortice_write::rows::{read_input, row_memory};
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for rows, columns and tables that cannot be changed so; `WriteConflict` if
 /// another writer has committed since the table was opened; as for [`crate::write`].
-pub fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: WriteInput<'_>) -> Result<WriteResult> {
+pub(crate) fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: WriteInput<'_>) -> Result<WriteResult> {
     let table = &with_damage_of(table, input.options)?;
     let (options, validator) = (input.options, input.validator.clone());
     let plan = changes_plan(table, updated, options)?;
@@ -64,7 +64,7 @@ pub fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: WriteInp
 ///
 /// # Errors
 /// As for [`write_changes`].
-pub fn check_changes(table: &OpenTable, updated: &[String], options: &BTreeMap<String, String>) -> Result<()> {
+pub(crate) fn check_changes(table: &OpenTable, updated: &[String], options: &BTreeMap<String, String>) -> Result<()> {
     changes_plan(table, updated, options).map(drop)
 }
 
@@ -73,7 +73,7 @@ pub fn check_changes(table: &OpenTable, updated: &[String], options: &BTreeMap<S
 ///
 /// # Errors
 /// As for [`write_changes`].
-pub fn rows_of_keys(table: &OpenTable, keys: &RecordBatch, columns: &[String]) -> Result<Scan> {
+pub(crate) fn rows_of_keys(table: &OpenTable, keys: &RecordBatch, columns: &[String]) -> Result<Scan> {
     let plan = changes_plan(table, &[], &BTreeMap::new())?;
     let names: Vec<String> = keys.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
     let by_path = !plan.partitions().is_empty() && plan.partitions().iter().all(|name| names.contains(name));
