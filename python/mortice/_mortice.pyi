@@ -141,39 +141,11 @@ class Expression:
     def __new__(
         cls, text: str, sides: Sequence[tuple[str, ArrowRows]], aliases: Sequence[tuple[str, str]]
     ) -> Expression: ...
-    @staticmethod
-    def constant(value: ArrowRows, text: str) -> Expression:
-        """Returns the expression of the value of a batch of one row and one column."""
-
-    def data_type(self) -> ArrowSchema:
-        """Returns a schema of one column, which has the type of the values."""
-
-    def check_condition(self) -> None:
-        """Raises `InvalidArgumentError` for another type than boolean."""
-
     def names(self, side: str) -> list[str]:
         """Returns the top-level columns of a side that the expression reads."""
 
-    def plain_column(self) -> tuple[str, str] | None:
-        """Returns the side and the name of the column that the expression is; None if it is anything else."""
-
-    def conjuncts(self) -> list[Expression]:
-        """Returns the conditions that must all be true for the condition to be true."""
-
-    def equality(self, one: str, other: str) -> tuple[Expression, Expression] | None:
-        """Returns the values of two sides whose equality the condition is; None if it is anything else."""
-
     def evaluate(self, batches: Sequence[tuple[str, ArrowRows]]) -> ArrowBatch:
         """Returns the value for each row of the batches of the sides."""
-
-    def selected(self, batches: Sequence[tuple[str, ArrowRows]]) -> ArrowBatch:
-        """Returns for each row whether the condition is true, and not null."""
-
-    def assigned(self, batches: Sequence[tuple[str, ArrowRows]], column: HasArrowSchema) -> ArrowBatch:
-        """Returns the value for each row, in the type of the column of a schema, which holds it exactly."""
-
-    def key_values(self, batches: Sequence[tuple[str, ArrowRows]], other: Expression) -> ArrowBatch:
-        """Returns the value for each row, in the type in which it is joined with the value of another expression."""
 
     def pushed_terms(self, side: str) -> list[tuple[str, str, ArrowBatch | None]]:
         """Returns the columns, operators and values of filters that rows satisfy for which the condition is true."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.expression import Columns, Expression, pushed_terms
+from support.expressions import Expression
 
 UTC = dt.timezone.utc
 ROWS = pa.record_batch(
@@ -22,11 +22,11 @@ ROWS = pa.record_batch(
         "g": pa.array([0.1, 0.2, None], pa.float32()),
     }
 )
-COLUMNS = Columns({"row": ROWS.schema})
+COLUMNS = ROWS.schema
 
 
 def value_of(text):
-    return Expression(text, COLUMNS).evaluate({"row": ROWS}).to_pylist()
+    return Expression(text, COLUMNS).evaluate(ROWS).to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_is_not_defined_is_refused(text, message):
 
 
 def test_an_unknown_column_of_a_wide_table_is_an_error_of_one_line():
-    wide = Columns({"row": pa.schema([(f"column{number}", pa.int32()) for number in range(2_000)])})
+    wide = pa.schema([(f"column{number}", pa.int32()) for number in range(2_000)])
     with pytest.raises(InvalidArgumentError, match="column19 and 1,980 more\\)") as raised:
         Expression("nope + 1", wide)
     assert len(str(raised.value)) < 500
@@ -110,7 +110,7 @@ def test_an_unknown_column_of_a_wide_table_is_an_error_of_one_line():
 
 def test_only_exact_conditions_are_pushed_down():
     def pushed(text):
-        return pushed_terms(Expression(text, COLUMNS), COLUMNS, "row")
+        return Expression(text, COLUMNS).pushed_terms()
 
     assert pushed("3 > a AND (s = 'x' AND upper(s) = 'X') AND day IN (DATE '2024-01-01')") == [
         ("a", "<", 3),

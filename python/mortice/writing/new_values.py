@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.expression import constant_rows
 
 __all__ = ["NewValues", "Values", "new_values"]
+
+PLAIN = (bool, int, float, bytes, decimal.Decimal, dt.date, dt.datetime)
 
 Values = Mapping[str, Any]
 """What columns get: expressions as strings, or other Python values."""
@@ -38,4 +41,14 @@ def _name(name: object) -> str:
 
 
 def _value(value: object) -> str | tuple[pa.RecordBatch, str]:
-    return value if isinstance(value, str) else (constant_rows(value), repr(value))
+    return value if isinstance(value, str) else (_constant_rows(value), repr(value))
+
+
+def _constant_rows(value: object) -> pa.RecordBatch:
+    """Returns a batch of a Python value alone. Raises `InvalidArgumentError` for one that is not plain."""
+    if value is not None and not isinstance(value, PLAIN):
+        raise InvalidArgumentError(f"a value must be an expression as a string, or a plain value, got {value!r}")
+    try:
+        return pa.record_batch([pa.array([value])], names=["value"])
+    except (pa.ArrowException, OverflowError) as error:
+        raise InvalidArgumentError(f"{value!r} is no value of a column: {error}") from error

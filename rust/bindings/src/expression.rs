@@ -1,4 +1,4 @@
-//! Expressions over columns: those of `update_where` and `merge`, and the text of filters.
+//! Expressions over columns, as `update_where` and `merge` evaluate them, and the text of filters.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::arrow::{ArrowBatch, ArrowSchema};
+use crate::arrow::ArrowBatch;
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 
@@ -39,63 +39,13 @@ impl Expression {
         released(py, || Parsed::parse(&text, &Arc::new(Sides { schemas, aliases }))).map(Self)
     }
 
-    /// The expression of a constant: the value of a batch of one row and one column.
-    #[staticmethod]
-    fn constant(py: Python<'_>, value: &Bound<'_, PyAny>, text: &str) -> PyResult<Self> {
-        let batch = one_batch(value)?;
-        let value = batch.columns().first().cloned().ok_or_else(|| Error::internal("a constant is a column"));
-        value.and_then(|value| Parsed::constant(value, text)).map(Self).map_err(|error| raised(py, &error))
-    }
-
-    fn data_type(&self) -> ArrowSchema {
-        ArrowSchema(Arc::new(Schema::new(vec![Field::new(VALUE, self.0.kind().clone(), true)])))
-    }
-
-    fn check_condition(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.check_condition().map_err(|error| raised(py, &error))
-    }
-
     fn names(&self, side: &str) -> Vec<String> {
         self.0.names(side).into_iter().map(str::to_owned).collect()
-    }
-
-    fn plain_column(&self) -> Option<(String, String)> {
-        self.0.plain_column().map(|(side, name)| (side.to_owned(), name.to_owned()))
-    }
-
-    fn conjuncts(&self, py: Python<'_>) -> PyResult<Vec<Self>> {
-        let parts = released(py, || self.0.conjuncts())?;
-        Ok(parts.into_iter().map(Self).collect())
-    }
-
-    fn equality(&self, py: Python<'_>, one: &str, other: &str) -> PyResult<Option<(Self, Self)>> {
-        let parts = released(py, || self.0.equality(one, other))?;
-        Ok(parts.map(|(one, other)| (Self(one), Self(other))))
     }
 
     fn evaluate(&self, py: Python<'_>, batches: Sided<'_>) -> PyResult<ArrowBatch> {
         let batches = imported(batches)?;
         released(py, || column_of(self.0.evaluate(&batches)?))
-    }
-
-    fn selected(&self, py: Python<'_>, batches: Sided<'_>) -> PyResult<ArrowBatch> {
-        let batches = imported(batches)?;
-        released(py, || column_of(Arc::new(self.0.selected(&batches)?)))
-    }
-
-    /// The values in the type of the column that a schema has.
-    fn assigned(&self, py: Python<'_>, batches: Sided<'_>, column: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
-        let (batches, schema) = (imported(batches)?, ArrowInput::from_python(column)?.schema());
-        released(py, || {
-            let column = schema.fields().first().ok_or_else(|| Error::internal("values are assigned to a column"))?;
-            column_of(self.0.assigned(&batches, column)?)
-        })
-    }
-
-    /// The values, to be joined with those of another expression.
-    fn key_values(&self, py: Python<'_>, batches: Sided<'_>, other: &Self) -> PyResult<ArrowBatch> {
-        let batches = imported(batches)?;
-        released(py, || column_of(self.0.key_values(&batches, &other.0)?))
     }
 
     fn pushed_terms(&self, py: Python<'_>, side: &str) -> PyResult<Vec<Term>> {
