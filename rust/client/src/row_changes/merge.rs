@@ -1,7 +1,7 @@
 //! A merge by a condition, from given rows to the commit.
 //!
-//! The given rows are in memory. The table is read as a stream of batches. Batches of pairs and of inserted rows have as
-//! many rows as take a limited number of bytes.
+//! The given rows are in memory. The table is read as a stream of batches. Batches of pairs and of inserted rows have
+//! as many rows as take a limited number of bytes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
