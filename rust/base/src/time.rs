@@ -38,9 +38,6 @@ pub trait Time: Debug + Send + Sync {
     ///     name: That of the thread, if there is one.
     ///     interval: How long it is from the end of the work to its next beginning.
     ///     work: What is done.
-    ///
-    /// # Errors
-    /// Those of starting a thread.
     fn repeat(&self, name: &str, interval: Duration, work: RepeatedWork) -> std::io::Result<Repetition>;
 }
 

@@ -16,9 +16,6 @@ use arrow_schema::{ArrowError, DataType, FieldRef};
 
 /// A batch whose strings are UTF-8, and whose keys have values. What no row shows, below a null, is null or empty
 /// where it is neither.
-///
-/// # Errors
-/// A message that names the column and the value, if a row shows one that is neither.
 pub(crate) fn with_sound_values(batch: RecordBatch) -> Result<RecordBatch, String> {
     if batch.columns().iter().all(is_sound) {
         return Ok(batch);

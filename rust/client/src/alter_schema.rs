@@ -64,9 +64,6 @@ pub fn alter_schema(
 }
 
 /// The same of a table at a location.
-///
-/// # Errors
-/// As for [`alter_schema`].
 pub(super) fn alter_at(
     location: &TableLocation,
     (table, columns): (&Arc<OpenTable>, &AlteredColumns),

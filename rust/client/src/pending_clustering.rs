@@ -15,9 +15,6 @@ const ROLL_BACK: WriteOption<option_names::Boolean> =
     option_names::CLUSTERING_ROLLBACK_PENDING_REPLACECOMMIT_ON_CONFLICT;
 
 /// Rolls back the pending clustering of the file groups that rows are tagged with, if options say so.
-///
-/// # Errors
-/// `Unsupported` for other strategies; those of the rollback.
 pub(super) fn roll_back_updated_clustering(
     transaction: &Transaction,
     tagged: &mut Tagged,

@@ -32,9 +32,6 @@ impl MergeSource {
     }
 
     /// Makes sure that no write was completed, or rolled back, since the rows were read.
-    ///
-    /// # Errors
-    /// `WriteConflict` otherwise.
     pub(super) fn check_unchanged(&self, table: &OpenTable) -> Result<()> {
         let now: BTreeSet<&str> =
             table.timeline.completed_writes().map(|instant| instant.requested_time.as_str()).collect();

@@ -15,9 +15,6 @@ const STATIC_PARTITIONS: WriteOption<option_names::Text> = option_names::STATIC_
 pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;
 
 /// The file groups that an operation replaces which writes rows to these partitions.
-///
-/// # Errors
-/// `Unsupported` for file groups under pending clustering; what listing files may fail with.
 pub(super) fn replaced_by_write(
     table: &OpenTable,
     operation: WriteOperation,
@@ -41,9 +38,6 @@ pub(super) fn replaced_by_write(
 }
 
 /// The file groups of partitions that are deleted.
-///
-/// # Errors
-/// `Unsupported` if a compaction, log compaction or clustering of them is pending, as in Hudi; what listing files may fail with.
 pub(super) fn replaced_by_delete(
     table: &OpenTable,
     partitions: &BTreeSet<String>,

@@ -35,9 +35,6 @@ pub(super) struct ConflictRetries {
 
 impl ConflictRetries {
     /// By Hudi's options. Without them no write is repeated.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option.
     pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
         let most = options.integer(RETRIES)?;
         let pause = Duration::from_millis(options.integer(PAUSE)?);
@@ -51,9 +48,6 @@ impl ConflictRetries {
     }
 
     /// Writes, and after a conflict again, as often as options say. `write` gets whether it may be called again.
-    ///
-    /// # Errors
-    /// `WriteConflict` if the last attempt had one; those of `write`, which has rolled back what it did; `Interrupted` by a signal.
     pub(super) fn run(
         self,
         time: &dyn Time,

@@ -61,9 +61,6 @@ pub(super) struct TaskOptions {
 
 impl TaskOptions {
     /// Reads the options.
-    ///
-    /// # Errors
-    /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(super) fn from_options(table: &OpenTable, operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
         Ok(Self {
             base: BaseFileOptions::from_hudi_options(options, table.config.layout())?
@@ -84,9 +81,6 @@ impl TaskOptions {
 
 impl TaskRunner<'_> {
     /// Runs tasks on as many threads as there are cores.
-    ///
-    /// # Errors
-    /// Of several errors, that of the first task; `Interrupted` after a signal.
     pub(super) fn run(&self, tasks: &[GroupTask]) -> Result<Vec<WriteStatus>> {
         let threads = parallel::cores();
         let numbered: Vec<(u32, &GroupTask)> = (0..).zip(tasks).collect();
@@ -100,9 +94,6 @@ impl TaskRunner<'_> {
     }
 
     /// Runs one task. No other attempt to write has the same token.
-    ///
-    /// # Errors
-    /// Those of the storage; `InvalidArgument` for rows that cannot be written.
     pub(super) fn run_one(&self, task: &GroupTask, token: WriteToken) -> Result<Vec<WriteStatus>> {
         check_cancelled()?;
         match &task.kind {

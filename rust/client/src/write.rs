@@ -69,9 +69,6 @@ pub fn write(location: &TableLocation, operation: WriteOperation, input: WriteIn
 }
 
 /// Opens a table that rows are written to, and checks the options.
-///
-/// # Errors
-/// As for [`WritableTable::open`] and [`check_writable`].
 pub(super) fn open_for_write(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
@@ -84,9 +81,6 @@ pub(super) fn open_for_write(
 
 /// As [`write`], to a table that is open. `source` says what the rows were made from, if they were merged with stored
 /// rows.
-///
-/// # Errors
-/// As for [`write`]; `WriteConflict` if the table is another one than the rows were merged with.
 pub(super) fn write_rows(
     target: WritableTable,
     operation: WriteOperation,
@@ -126,9 +120,6 @@ pub(super) fn write_rows(
 }
 
 /// Commits what was written, or gives the write up; then runs table services. `warnings` are those besides those of the options.
-///
-/// # Errors
-/// That of the write; as for [`Transaction::commit`] and [`run_inline_services`].
 pub(super) fn commit_or_abort(
     transaction: Transaction,
     written: Result<Written>,
@@ -169,9 +160,6 @@ fn planned(
 }
 
 /// The columns that a write of rows with these columns has.
-///
-/// # Errors
-/// As for [`WriteSchema::resolve`].
 pub(super) fn schema_of(
     table: &OpenTable,
     operation: WriteOperation,
@@ -281,9 +269,6 @@ pub(super) fn place_inserts(operation: WriteOperation) -> PlaceInserts {
 }
 
 /// The rows of an insert without those whose keys are in the table, if these are not to be written.
-///
-/// # Errors
-/// As for [`present_keys`]; `InvalidArgument` if such rows are to fail the write.
 pub(super) fn without_duplicates(
     table: &OpenTable,
     index: &dyn Index,

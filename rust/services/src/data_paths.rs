@@ -16,18 +16,12 @@ pub(crate) struct DataPath {
 
 impl DataPath {
     /// Parses a path relative to the table, as markers have it.
-    ///
-    /// # Errors
-    /// `InvalidTable` if it leads out of the table or into `.hoodie`.
     pub(crate) fn parse(path: &str) -> Result<Self> {
         let (partition, name) = path.rsplit_once('/').unwrap_or(("", path));
         Self::new(partition, name)
     }
 
     /// A path of a plan: a full one with or without its scheme, or a name, of a file in `partition`.
-    ///
-    /// # Errors
-    /// As for [`Self::parse`]; `InvalidTable` if the file is not in the partition.
     pub(crate) fn of_plan(partition: &str, path: &str) -> Result<Self> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let data_path = Self::new(partition, name)?;
@@ -58,9 +52,6 @@ impl DataPath {
     }
 
     /// Makes sure that the name is that of a data file of an instant.
-    ///
-    /// # Errors
-    /// `InvalidTable` if it is not.
     pub(crate) fn check_is_of(&self, instant: &RequestedTime) -> Result<()> {
         if self.is_of(instant) {
             return Ok(());

@@ -21,18 +21,12 @@ impl<'a> Listings<'a> {
     }
 
     /// All partitions of the table.
-    ///
-    /// # Errors
-    /// As for [`partitions`].
     pub(crate) fn partitions(&self) -> Result<Vec<String>> {
         let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.store);
         partitions(place.as_ref())
     }
 
     /// The files of a partition by name.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub(crate) fn files(&mut self, partition: &str) -> Result<&BTreeMap<String, FileStatus>> {
         if !self.known.contains_key(partition) {
             let entries = self.store.list(partition)?.unwrap_or_default();
@@ -46,9 +40,6 @@ impl<'a> Listings<'a> {
     }
 
     /// The log files of a slice, with their lengths.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub(crate) fn logs(
         &mut self,
         partition: &str,

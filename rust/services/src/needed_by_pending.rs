@@ -12,10 +12,6 @@ use mortice_table::timeline::{Instant, Timeline};
 
 /// The first instant that pending writes need: a write that was completed since the first of them began, or that one
 /// itself; none if no write is pending. All writes that were requested before it were completed before.
-///
-/// # Errors
-/// Those of listing the timeline, which is necessary up to table version 7: names have no completion times there, and
-/// files are compared by the times at which they were written.
 pub(crate) fn first_needed(timeline: &Timeline, writer: &TimelineWriter) -> Result<Option<RequestedTime>> {
     let Some(pending) = timeline.pending_writes().next() else { return Ok(None) };
     let begun = &pending.requested_time;

@@ -8,9 +8,6 @@ use mortice_commit::commit::check_writable;
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 
 /// Opens a table of which a service is to rewrite files.
-///
-/// # Errors
-/// `Unsupported`, by name, for tables that are not written to; `InvalidTable` if a restore was stopped; as for [`WritableTable::open`].
 pub(super) fn open_for_service(
     location: &TableLocation,
     options: &BTreeMap<String, String>,

@@ -26,9 +26,6 @@ pub(crate) struct ServiceTable {
 
 impl ServiceTable {
     /// Opens the metadata table of the table at the root of a store.
-    ///
-    /// # Errors
-    /// Those of reading its properties and listing its timeline.
     pub(crate) fn open_metadata(store: &Arc<dyn FileStore>) -> Result<Self> {
         let table: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
         let storage: Arc<dyn Storage> = Arc::new(SubfolderStorage::new(table, METADATA_ROOT));
@@ -45,9 +42,6 @@ impl ServiceTable {
     }
 
     /// Reads the timeline again.
-    ///
-    /// # Errors
-    /// As for [`Timeline::load`].
     pub(crate) fn reload(&mut self) -> Result<()> {
         self.timeline = Timeline::load(&self.storage, &self.config)?;
         Ok(())
@@ -82,17 +76,11 @@ impl ServiceTable {
     }
 
     /// The data files of a partition, by listing the storage.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) fn files(&self, partition: &str) -> Result<PartitionFiles> {
         files_of(self.storage.as_ref(), partition)
     }
 
     /// Deletes a file. A file that is not there is no error.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) fn delete(&self, path: &str) -> Result<()> {
         self.store.delete(&self.in_store(path))
     }

@@ -56,9 +56,6 @@ pub enum RootLock {
 /// before.
 pub trait StoreUpload: Send {
     /// Appends bytes.
-    ///
-    /// # Errors
-    /// Errors of the storage.
     fn write(&mut self, bytes: Bytes) -> Result<()>;
 
     /// Makes the file visible and durable; an existing file with that name is replaced.
@@ -77,15 +74,9 @@ pub trait FileStore: Storage {
     }
 
     /// Creates a file, durable once this has returned. Of several concurrent writers one succeeds.
-    ///
-    /// # Errors
-    /// Errors of the storage, if it is unknown whether the file was created.
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome>;
 
     /// Writes a file, durable once this has returned. With `expected`, only if the file exists and has that version.
-    ///
-    /// # Errors
-    /// Errors of the storage, if it is unknown whether the file was written.
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome>;
 
     /// Returns true if [`Self::put`] can compare versions. HDFS cannot.
@@ -94,57 +85,33 @@ pub trait FileStore: Storage {
     }
 
     /// Reads a file with its version.
-    ///
-    /// # Errors
-    /// [`mortice_base::ErrorKind::NotFound`] if it does not exist.
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)>;
 
     /// Removes a file. A missing file is not an error.
-    ///
-    /// # Errors
-    /// Errors of the storage.
     fn delete(&self, path: &str) -> Result<()>;
 
     /// Makes sure that [`Self::delete`] of this path would remove a file of the table: a regular file that no symbolic
     /// link leads out of the root. A file that is not there is no error. Stores without links have nothing to check.
-    ///
-    /// # Errors
-    /// `InvalidTable` if it would not; errors of the storage.
     fn check_removable(&self, _path: &str) -> Result<()> {
         Ok(())
     }
 
     /// Takes the advisory lock of the root, if it is free. Nothing is written for it, and it does not outlive its
     /// process.
-    ///
-    /// # Errors
-    /// Errors of the storage.
     fn try_lock_root(&self) -> Result<RootLock> {
         Ok(RootLock::Unsupported)
     }
 
     /// Creates a folder and its parents, on storage that has folders.
-    ///
-    /// # Errors
-    /// Errors of the storage.
     fn create_folder(&self, path: &str) -> Result<()>;
 
     /// Removes a folder and those below it that hold no file, on storage that has folders. Folders with files stay, and
     /// one that is not there is no error.
-    ///
-    /// # Errors
-    /// Those of the store.
     fn remove_empty_folders(&self, path: &str) -> Result<()>;
 
     /// Renames a file, unless there is one of the new name.
-    ///
-    /// # Errors
-    /// [`mortice_base::ErrorKind::NotFound`] if the file does not exist.
     fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome>;
 
     /// Starts a large file.
-    ///
-    /// # Errors
-    /// Errors of the storage.
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>>;
 }

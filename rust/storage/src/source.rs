@@ -54,9 +54,6 @@ pub trait FileSource: Send + Sync {
 
     /// Returns the bytes of several ranges, in their order. A remote source merges adjacent ranges, and fetches all of
     /// them concurrently.
-    ///
-    /// # Errors
-    /// As for [`FileSource::read`].
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         ranges.iter().map(|range| self.read(range.clone())).collect()
     }
@@ -72,9 +69,6 @@ pub trait FileSource: Send + Sync {
 
     /// Announces reads, in groups of ranges that are read concurrently (the column chunks of a row group). A remote
     /// source then fetches them with fewer requests, and ahead of the reader.
-    ///
-    /// # Errors
-    /// As for [`FileSource::begin`].
     fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
         let _ = groups;
         Ok(())

@@ -23,26 +23,17 @@ pub trait Storage: Send + Sync {
     /// Opens a file of known size. No request is sent if the storage does not need one: a missing or changed file is
     /// then an error of its first read ([`mortice_base::ErrorKind::FileCleaned`],
     /// [`mortice_base::ErrorKind::FileChanged`]).
-    ///
-    /// # Errors
-    /// As for [`Storage::open`].
     fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn FileSource>> {
         let _ = file;
         self.open(path)
     }
 
     /// Returns the size of a file in bytes.
-    ///
-    /// # Errors
-    /// As for [`Storage::open`].
     fn len_of(&self, path: &str) -> Result<u64> {
         Ok(self.open(path)?.len())
     }
 
     /// Returns all files below a folder with their paths from the root, sorted; none if the folder does not exist.
-    ///
-    /// # Errors
-    /// As for [`Storage::list`].
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = folders.pop() {

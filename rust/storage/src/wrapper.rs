@@ -22,41 +22,26 @@ pub trait StoreWrapper: Send + Sync {
     }
 
     /// Is called for [`FileStore::put_if_absent`].
-    ///
-    /// # Errors
-    /// As for that.
     fn create(&self, path: &str, bytes: &Bytes) -> Result<PutOutcome> {
         self.inner().put_if_absent(path, bytes)
     }
 
     /// Is called for [`FileStore::put`].
-    ///
-    /// # Errors
-    /// As for that.
     fn replace(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<PutOutcome> {
         self.inner().put(path, bytes, expected)
     }
 
     /// Is called for [`FileStore::delete`].
-    ///
-    /// # Errors
-    /// As for that.
     fn remove(&self, path: &str) -> Result<()> {
         self.inner().delete(path)
     }
 
     /// Is called for [`FileStore::rename`].
-    ///
-    /// # Errors
-    /// As for that.
     fn move_file(&self, from: &str, to: &str) -> Result<RenameOutcome> {
         self.inner().rename(from, to)
     }
 
     /// Is called for [`FileStore::upload`].
-    ///
-    /// # Errors
-    /// As for that.
     fn start(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         self.inner().upload(path)
     }

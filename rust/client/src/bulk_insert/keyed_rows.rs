@@ -83,9 +83,6 @@ impl KeyedRows {
 }
 
 /// The outputs that a user-defined partitioner has chosen for rows as they are given; none if there is none.
-///
-/// # Errors
-/// `InvalidArgument` for outputs that are no integers.
 pub(crate) fn outputs_of(given: &RecordBatch) -> Result<Option<Int64Array>> {
     let Some(column) = given.column_by_name(OUTPUT) else { return Ok(None) };
     let outputs = column.as_primitive_opt::<Int64Type>().filter(|outputs| outputs.null_count() == 0);

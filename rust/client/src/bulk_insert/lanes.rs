@@ -105,9 +105,6 @@ pub(super) struct Feeder<'a, W: Work>(&'a Pool<'a, W>);
 
 impl<W: Work> Feeder<'_, W> {
     /// Passes a chunk on, once there is room for it.
-    ///
-    /// # Errors
-    /// `Internal` if a thread has failed, whose error is that of the run; `Interrupted` after a signal.
     pub(super) fn pass(&self, chunk: W::Chunk) -> Result<()> {
         let pool = self.0;
         let mut state = pool.lock();

@@ -55,9 +55,6 @@ impl<'a> PartitionWriters<'a> {
     }
 
     /// Writes rows of any partitions.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for rows that the files' schema does not take; those of the store; `Interrupted` after a signal.
     pub(crate) fn insert(&mut self, rows: KeyedRows) -> Result<()> {
         for (place, rows) in rows.by_place()? {
             check_cancelled()?;
@@ -83,9 +80,6 @@ impl<'a> PartitionWriters<'a> {
     }
 
     /// Completes the files.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub(crate) fn finish(mut self) -> Result<Vec<WriteStatus>> {
         self.close()?;
         if let Some(others) = self.others.take() {

@@ -45,10 +45,6 @@ use mortice_write::rows::{read_input, row_memory};
 /// The rows have all columns of the table and the marks [`DELETES_COLUMN`] and [`UPDATES_COLUMN`]; a row without a mark
 /// is inserted. Besides, they have record key and partition path of the stored row, and its ordering columns behind
 /// [`STORED_PREFIX`] if these are updated.
-///
-/// # Errors
-/// `InvalidArgument` and `Unsupported` for rows, columns and tables that cannot be changed so; `WriteConflict` if
-/// another writer has committed since the table was opened; as for [`crate::write`].
 pub(crate) fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: WriteInput<'_>) -> Result<WriteResult> {
     let table = &with_damage_of(table, input.options)?;
     let (options, validator) = (input.options, input.validator.clone());
@@ -61,18 +57,12 @@ pub(crate) fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: W
 }
 
 /// Makes sure that rows of a table can be changed, and these columns of them.
-///
-/// # Errors
-/// As for [`write_changes`].
 pub(crate) fn check_changes(table: &OpenTable, updated: &[String], options: &BTreeMap<String, String>) -> Result<()> {
     changes_plan(table, updated, options).map(drop)
 }
 
 /// A query of the stored rows whose keys some rows have: these columns of them. The rows have the columns of the record
 /// key, and of the partition path or none of it, and no nulls in them.
-///
-/// # Errors
-/// As for [`write_changes`].
 pub(crate) fn rows_of_keys(table: &OpenTable, keys: &RecordBatch, columns: &[String]) -> Result<Scan> {
     let plan = changes_plan(table, &[], &BTreeMap::new())?;
     let names: Vec<String> = keys.schema_ref().fields().iter().map(|field| field.name().clone()).collect();

@@ -16,26 +16,17 @@ pub(super) struct GivenKeys {
 
 impl GivenKeys {
     /// Of a table with these properties, and a write with these options.
-    ///
-    /// # Errors
-    /// `InvalidTable` and `Unsupported` for the properties.
     pub(super) fn new(properties: Properties, options: WriteOptions) -> Result<Self> {
         Ok(Self { config: TableConfig::from_properties(properties)?, options })
     }
 
     /// Record keys and partition paths of rows in the table's types. If they have no partition columns and `key_alone`
     /// is true, their paths are empty.
-    ///
-    /// # Errors
-    /// Those of [`RowKeyReader::for_deletes`] and [`RowKeyReader::read`].
     pub(super) fn keys(&self, batch: &RecordBatch, first_row: u64, key_alone: bool) -> Result<RowKeys> {
         RowKeyReader::for_deletes(&self.config, &batch.schema(), &self.options, key_alone)?.read(batch, first_row)
     }
 
     /// Partition paths alone; the columns of the record key may have any values.
-    ///
-    /// # Errors
-    /// As for [`GivenKeys::keys`].
     pub(super) fn partitions(&self, batch: &RecordBatch) -> Result<StringArray> {
         RowKeyReader::new(&self.config, &batch.schema(), &self.options)?.unchecked().read_partitions(batch, 0)
     }

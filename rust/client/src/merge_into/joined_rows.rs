@@ -121,9 +121,6 @@ impl MergePlan {
     }
 
     /// As [`Self::merge_joined`], without its checks.
-    ///
-    /// # Errors
-    /// `Internal` if columns are missing or do not fit each other.
     pub(super) fn rows_to_write(&self, rows: &JoinedRows) -> Result<RecordBatch> {
         let (mut fields, mut columns): (Vec<FieldRef>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
         for field in self.columns.fields() {

@@ -7,18 +7,12 @@ use arrow_schema::DataType;
 use mortice_base::error::{Error, Result};
 
 /// The values of some columns of a row, as Python writes a list: `['k1', 'rome', 3]`.
-///
-/// # Errors
-/// `Internal` if the batch has no such row or column.
 pub(super) fn key_text(rows: &RecordBatch, names: &[String], row: usize) -> Result<String> {
     let strings = names.iter().map(|name| key_value(rows, name, row));
     Ok(format!("[{}]", strings.collect::<Result<Vec<_>>>()?.join(", ")))
 }
 
 /// The value of a column of a row, strings in quotes: `'rome'`.
-///
-/// # Errors
-/// `Internal` if the batch has no such row or column.
 pub(crate) fn key_value(rows: &RecordBatch, name: &str, row: usize) -> Result<String> {
     let column = rows.column_by_name(name).filter(|column| row < column.len());
     let column = column.ok_or_else(|| Error::internal(format!("row {row} of a merge without column {name:?}")))?;

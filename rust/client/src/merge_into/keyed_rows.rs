@@ -32,10 +32,6 @@ impl MergePlan {
 
     /// Reads all given rows: the columns that the merge writes or matches, in the table's types, and those that a
     /// filter names.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the column, for a type or a value that the table's column does not hold, and for null
-    /// in a column that matches.
     pub(super) fn read_given(&self, input: WriteInput<'_>, filter: Option<&Filter>) -> Result<RowBatches> {
         let WriteInput { schema, batches, is_in_memory, .. } = input;
         // Types are refused before rows are read.
@@ -64,9 +60,6 @@ impl MergePlan {
     }
 
     /// Some columns of rows, among them partition paths, in the table's types.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for values that the table's columns do not hold; `Internal` if the rows lack a column.
     pub(super) fn columns_in_table_types(&self, rows: &RecordBatch, names: &[String]) -> Result<RecordBatch> {
         let path = Field::new(meta_columns::PARTITION_PATH, DataType::Utf8, true);
         let columns = self.columns.fields().iter().cloned().chain([Arc::new(path)]);
@@ -86,9 +79,6 @@ impl MergePlan {
 
     /// Record keys and partition paths of rows in the table's types, made of some columns. Paths are empty unless these
     /// are all partition columns.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for keys that are null or empty.
     pub(super) fn keys_of(
         &self,
         maker: &GivenKeys,
@@ -103,9 +93,6 @@ impl MergePlan {
     }
 
     /// The same, of all rows.
-    ///
-    /// # Errors
-    /// As for [`Self::keys_of`].
     pub(super) fn keys_of_all(&self, maker: &GivenKeys, rows: &RowBatches, by: &[String]) -> Result<RowKeys> {
         let mut keys = Vec::with_capacity(rows.batches().len());
         let mut first_row = 0_u64;
@@ -117,9 +104,6 @@ impl MergePlan {
     }
 
     /// Partition paths of rows that have the partition columns, in the table's types.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for values that are no parts of paths.
     pub(super) fn paths_of(&self, maker: &GivenKeys, rows: &RecordBatch) -> Result<StringArray> {
         let rows = projected(rows, &self.partitions)?;
         let mut fields = rows.schema().fields().to_vec();
@@ -171,9 +155,6 @@ fn with_strings<const N: usize>(rows: &RecordBatch, added: [(&str, StringArray);
 }
 
 /// Some columns of a batch, by name.
-///
-/// # Errors
-/// `Internal` if it lacks one.
 pub(super) fn projected(rows: &RecordBatch, names: &[String]) -> Result<RecordBatch> {
     let unfit = |error| Error::internal("columns of a merge").caused_by(error);
     let places = names.iter().map(|name| rows.schema_ref().index_of(name));

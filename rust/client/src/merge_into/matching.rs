@@ -21,9 +21,6 @@ pub(super) struct Matches {
 
 impl Matches {
     /// Joins given rows, by their keys, with stored rows, by their meta columns; by partition path, too, if wanted.
-    ///
-    /// # Errors
-    /// `Internal` if stored rows have no keys.
     pub(super) fn find(keys: &RowKeys, stored: &RowBatches, by_path: bool) -> Result<Self> {
         let incoming = IncomingKeys::new(keys, !by_path)?;
         let (mut matches, mut place) = (Self::default(), 0_u32);
@@ -53,9 +50,6 @@ impl Matches {
 }
 
 /// A column of strings.
-///
-/// # Errors
-/// `Internal` if the batch has no such column.
 pub(super) fn strings<'a>(rows: &'a RecordBatch, name: &str) -> Result<&'a StringArray> {
     let column = rows.column_by_name(name).and_then(|column| column.as_string_opt());
     column.ok_or_else(|| Error::internal(format!("rows of a merge without strings in {name:?}")))

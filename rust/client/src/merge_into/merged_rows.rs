@@ -45,19 +45,11 @@ struct MatchedRows {
 
 impl<'a> RowMerge<'a> {
     /// Prepares to merge.
-    ///
-    /// # Errors
-    /// `InvalidTable` and `Unsupported` for the table's key generator.
     pub(super) fn new(table: &'a OpenTable, plan: &'a MergePlan, delete: Option<&'a Filter>) -> Result<Self> {
         Ok(Self { table, plan, delete, maker: plan.given_keys()? })
     }
 
     /// The rows to write: of matched rows, and then of inserted ones. `given` are rows in the table's types.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for several rows of one key and for ordering values that are less than the stored ones;
-    /// `Unsupported` for stored rows whose partition is not that of their partition columns, by which they would be
-    /// written.
     pub(super) fn run(&self, given: &RowBatches) -> Result<Vec<RecordBatch>> {
         let plan = self.plan;
         let keys = plan.keys_of_all(&self.maker, given, &plan.on)?;

@@ -11,9 +11,6 @@ use mortice_base::error::{Error, Result};
 
 /// Which given rows have ordering values that are less than those of the stored rows beside them. Null is neither less
 /// nor equal.
-///
-/// # Errors
-/// `Internal` if one side lacks a column, or has it in another type.
 pub(super) fn late_rows(names: &[String], given: &RecordBatch, stored: &RecordBatch) -> Result<BooleanBuffer> {
     let mut is_equal = BooleanBuffer::new_set(given.num_rows());
     let mut is_less = BooleanBuffer::new_unset(given.num_rows());
@@ -44,9 +41,6 @@ pub(super) struct LateRows {
 
 impl LateRows {
     /// Counts late rows. `names` are the columns of their keys.
-    ///
-    /// # Errors
-    /// `Internal` if the rows lack a column.
     pub(super) fn add(&mut self, is_late: &BooleanBuffer, rows: &RecordBatch, names: &[String]) -> Result<()> {
         self.count = self.count.saturating_add(is_late.count_set_bits());
         if let (None, Some(row)) = (&self.key, is_late.set_indices().next()) {
@@ -56,9 +50,6 @@ impl LateRows {
     }
 
     /// Refuses late rows.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if there are some.
     pub(super) fn refuse(&self, ordering: &[String]) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
         Err(Error::invalid_argument(format!(

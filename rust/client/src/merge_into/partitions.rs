@@ -19,9 +19,6 @@ use mortice_base::names::meta_columns;
 impl MergePlan {
     /// Which pairs of given and stored rows match by the partition columns that the given rows have, of those whose
     /// keys are equal; none if all do.
-    ///
-    /// # Errors
-    /// `Unsupported` for a stored row of which that is not known, or that would be written to another partition.
     pub(super) fn in_their_partitions(
         &self,
         maker: &GivenKeys,

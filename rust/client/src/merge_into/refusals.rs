@@ -23,9 +23,6 @@ fn refused_options(options: &WriteOptions) -> [(&'static str, bool); 3] {
 const REFUSED_GENERATORS: [&str; 2] = ["timestamp", "custom"];
 
 /// Makes sure that a merge into a table does what SQL says.
-///
-/// # Errors
-/// `Unsupported`, with what is not, and the remedy.
 pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &WriteOptions) -> Result<()> {
     let config = &table.config;
     let mut generators = config.properties.iter().filter(|(name, _)| name.starts_with("hoodie.table.keygen"));

@@ -18,9 +18,6 @@ pub(super) struct DistinctKeys {
 
 impl DistinctKeys {
     /// No keys yet, of columns of these types.
-    ///
-    /// # Errors
-    /// `Unsupported` for types that are not compared.
     pub(super) fn new(types: impl Iterator<Item = DataType>) -> Result<Self> {
         let converter = RowConverter::new(types.map(SortField::new).collect()).map_err(uncompared)?;
         let rows = converter.empty_rows(0, 0);
@@ -28,9 +25,6 @@ impl DistinctKeys {
     }
 
     /// Adds keys.
-    ///
-    /// # Errors
-    /// `Internal` for columns of other types.
     pub(super) fn add(&mut self, columns: &[ArrayRef]) -> Result<()> {
         self.converter.append(&mut self.rows, columns).map_err(uncompared)
     }
@@ -45,9 +39,6 @@ impl DistinctKeys {
 
 impl DistinctKeys {
     /// The numbers of all keys that are there several times, ascending.
-    ///
-    /// # Errors
-    /// `Internal` for more keys than have numbers.
     pub(super) fn all_repeated(&self) -> Result<Vec<u32>> {
         if self.repeated().is_none() {
             return Ok(Vec::new());

@@ -13,9 +13,6 @@ use mortice_write::rows::{Rules, ValuePlace};
 
 /// Which matched rows a filter deletes; none if there is no filter. A column is that of the given row, or else of the
 /// stored one.
-///
-/// # Errors
-/// `InvalidArgument` for a column that neither side has, and for a filter that does not fit the columns.
 pub(super) fn deleted_rows(filter: Option<&Filter>, given: &RecordBatch, stored: &RecordBatch) -> Result<BooleanArray> {
     let Some(filter) = filter else {
         return Ok(BooleanArray::from(BooleanBuffer::new_unset(given.num_rows())));
@@ -39,9 +36,6 @@ pub(super) fn deleted_rows(filter: Option<&Filter>, given: &RecordBatch, stored:
 }
 
 /// Which rows a filter selects, by the rules of queries. Columns may have other types than those that tables store.
-///
-/// # Errors
-/// `InvalidArgument` for a filter that does not fit the columns.
 fn selected_rows(batch: &RecordBatch, filter: &Filter) -> Result<BooleanArray> {
     let given = batch.schema();
     let rules = Rules { fills: true, can_evolve: false };

@@ -11,9 +11,6 @@ use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
 
 /// Refuses such rows among those that are inserted.
-///
-/// # Errors
-/// `InvalidArgument` if there are some; those of reading base files.
 pub(super) fn check_inserts(table: &OpenTable, plan: &MergePlan, maker: &GivenKeys, new: &RowBatches) -> Result<()> {
     let ordering = plan.shadow_ordering();
     if ordering.is_empty() || new.num_rows() == 0 {

@@ -8,9 +8,6 @@ use mortice_base::error::{Error, Result};
 
 /// Refuses columns that would be left out, as their names differ from the table's in case, and those that the rows have
 /// twice.
-///
-/// # Errors
-/// `InvalidArgument`, naming the column.
 pub(super) fn check_names(columns: &Schema, given: &[String]) -> Result<()> {
     for (at, name) in given.iter().enumerate() {
         if given.iter().take(at).any(|other| other == name) {
@@ -31,9 +28,6 @@ pub(super) fn check_names(columns: &Schema, given: &[String]) -> Result<()> {
 }
 
 /// The columns of rows, as the table spells them if case is ignored.
-///
-/// # Errors
-/// `InvalidArgument` for two columns that differ in case only.
 pub(super) fn spelled(columns: &Schema, given: &[String]) -> Result<Vec<String>> {
     let mut by_lower: HashMap<String, &String> = HashMap::new();
     for field in columns.fields() {

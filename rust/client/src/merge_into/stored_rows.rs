@@ -13,9 +13,6 @@ use mortice_storage::check_cancelled;
 use mortice_table::plan::{QueryOptions, Scan};
 
 /// A query of the stored rows of keys: some columns, with record key and partition path behind them.
-///
-/// # Errors
-/// `Internal` for a filter that cannot be.
 pub(super) fn query_of_keys<'a>(
     columns: impl Iterator<Item = &'a String>,
     keys: &RowKeys,
@@ -37,9 +34,6 @@ fn is_one_of(column: &str, values: &StringArray) -> Result<Term> {
 }
 
 /// Reads all rows of a scan.
-///
-/// # Errors
-/// Those of reading; `Io` where rows cannot be written to a file.
 pub(super) fn read_rows(scan: &Scan, memory: RowMemory) -> Result<RowBatches> {
     let mut rows = RowBatchesBuilder::new(scan.schema(), memory);
     for batch in scan.stream() {

@@ -13,9 +13,6 @@ use mortice_write::rows::{FILL_MISSING, Rules, ValuePlace};
 ///
 /// A value is taken over only if the table's type holds it unchanged. A null is taken over also where the table's
 /// column is not nullable: the write refuses it, if it writes it.
-///
-/// # Errors
-/// `InvalidArgument`, naming the column, for a type or a value that the table's column does not hold.
 pub(super) fn columns_of_table(batch: &RecordBatch, columns: &Schema, options: &WriteOptions) -> Result<RecordBatch> {
     let rules = Rules { fills: options.boolean(FILL_MISSING)?, can_evolve: false };
     let given = batch.schema();
@@ -37,9 +34,6 @@ pub(super) fn columns_of_table(batch: &RecordBatch, columns: &Schema, options: &
 }
 
 /// A batch of columns, of which there may be none.
-///
-/// # Errors
-/// `Internal` for columns that do not fit their fields.
 pub(super) fn batch_of(fields: Vec<FieldRef>, arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)

@@ -13,9 +13,6 @@ use mortice_expr::Batches;
 
 /// The rows that clauses make of rows beside each other: of stored ones updates and deletes, of given ones inserts.
 /// Rows that no clause is for make none.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not defined, or that a column does not hold.
 pub(super) fn applied(clauses: &[BoundClause], sides: Batches, made: &MadeRows) -> Result<Vec<RecordBatch>> {
     let (mut left, mut rows) = (sides, Vec::new());
     for clause in clauses {
@@ -40,9 +37,6 @@ fn chosen(clause: &BoundClause, rows: &Batches) -> Result<(Batches, Batches)> {
 }
 
 /// For which rows the condition of a clause is true; none if it has no condition.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not defined.
 pub(super) fn selected(clause: &BoundClause, rows: &Batches) -> Result<Option<BooleanBuffer>> {
     let selected = clause.condition.as_ref().map(|condition| condition.selected(rows)).transpose()?;
     Ok(selected.map(|selected| set_values(&selected)))

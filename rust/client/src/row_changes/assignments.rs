@@ -16,9 +16,6 @@ pub(super) struct Assignments(Vec<(FieldRef, Expression)>);
 
 impl Assignments {
     /// The values of columns of a table, by expressions over the columns of some sides.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for columns that the table does not have, and expressions that do not fit them.
     pub(super) fn new(values: &[(String, NewValue)], columns: &Schema, sides: &Arc<Sides>) -> Result<Self> {
         let empty = no_rows(sides);
         let bound = values.iter().map(|(name, value)| {
@@ -50,9 +47,6 @@ impl Assignments {
     }
 
     /// The new values of rows, in the types of the columns.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a value that is not defined, or that a column does not hold.
     pub(super) fn made(&self, rows: &Batches) -> Result<NewColumns> {
         let made = |(field, expression): &(FieldRef, Expression)| {
             Ok((field.name().clone(), expression.assigned(rows, field)?))

@@ -16,9 +16,6 @@ use mortice_storage::check_cancelled;
 
 /// Refuses stored rows that several given ones match, unless each of these deletes them. `keys` are the columns of the
 /// record key, `at_once` the pairs that are looked at at a time.
-///
-/// # Errors
-/// `InvalidArgument` if there are some; those of the conditions of clauses.
 pub(super) fn check_once(
     plan: &MergePlan,
     pairs: &Pairs,

@@ -27,9 +27,6 @@ pub(super) struct MergeCondition {
 
 impl MergeCondition {
     /// Binds a condition to the columns of both sides.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for an expression that is no condition over these columns.
     pub(super) fn new(on: &MatchedBy, sides: &Arc<Sides>) -> Result<Self> {
         let is_column = |name: &String| sides.schemas.iter().all(|(_, schema)| schema.index_of(name).is_ok());
         let text = match on {

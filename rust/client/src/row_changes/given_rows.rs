@@ -35,9 +35,6 @@ struct HashTable {
 
 impl GivenRows {
     /// Rows by the equalities of a condition.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a value that is not defined; `Unsupported` for types that are not compared.
     pub(super) fn new(rows: RecordBatch, condition: &MergeCondition) -> Result<Self> {
         let value = |key: &JoinKey| key.source.key_values(&alone(SOURCE, rows.clone()), &key.target);
         let columns = condition.keys.iter().map(value).collect::<Result<Vec<_>>>()?;
@@ -47,9 +44,6 @@ impl GivenRows {
 
     /// Calls a function with the numbers of each stored and each given row whose values are equal, ordered by the
     /// stored one. Without an equality these are all pairs.
-    ///
-    /// # Errors
-    /// Those of the function; as for [`Self::new`].
     pub(super) fn for_each_pair(
         &self,
         stored: &RecordBatch,

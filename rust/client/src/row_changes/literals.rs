@@ -13,9 +13,6 @@ use mortice_base::error::Result;
 use mortice_formats::filter::Literal;
 
 /// The distinct values of an array that are not null; `None` for types that filters do not compare exactly.
-///
-/// # Errors
-/// `Internal` if an array cannot be read.
 pub(super) fn literals(values: &ArrayRef) -> Result<Option<Vec<Literal>>> {
     let of = |kind: &DataType| cast(values, kind).map_err(unfit);
     Ok(Some(match values.data_type() {

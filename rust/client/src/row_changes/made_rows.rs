@@ -17,9 +17,6 @@ use mortice_table::plan::OpenTable;
 pub(super) const KEYS: [&str; 2] = [meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH];
 
 /// The columns of a table without meta columns, any of them nullable.
-///
-/// # Errors
-/// Those of the table's schema.
 pub(super) fn table_columns(table: &OpenTable) -> Result<SchemaRef> {
     let (_, types) = table.schema_at(None)?;
     let fields = own_columns(&types).map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
@@ -56,25 +53,16 @@ impl MadeRows {
     }
 
     /// Stored rows with other values in some columns.
-    ///
-    /// # Errors
-    /// `Internal` if the rows lack a column.
     pub(super) fn updates(&self, stored: &RecordBatch, values: &NewColumns) -> Result<RecordBatch> {
         self.of_stored(stored, values, false)
     }
 
     /// Stored rows, to be deleted.
-    ///
-    /// # Errors
-    /// `Internal` if the rows lack a column.
     pub(super) fn deletes(&self, stored: &RecordBatch) -> Result<RecordBatch> {
         self.of_stored(stored, &NewColumns::default(), true)
     }
 
     /// New rows, null in columns that have no values.
-    ///
-    /// # Errors
-    /// `Internal` for values of other rows.
     pub(super) fn inserts(&self, rows: usize, values: &NewColumns) -> Result<RecordBatch> {
         let value = |field: &FieldRef| match values.get(field.name()) {
             Some(values) => Arc::clone(values),

@@ -44,9 +44,6 @@ pub(super) struct MergePlan {
 
 impl MergePlan {
     /// Checks a merge of rows with the columns `given` into a table with `columns`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for expressions and columns that do not fit.
     pub(super) fn new(columns: &SchemaRef, given: &SchemaRef, on: &MatchedBy, clauses: &[RowClause]) -> Result<Self> {
         let both = sides_of([(TARGET, Arc::clone(columns)), (SOURCE, Arc::clone(given))]);
         let mut plan = Self {

@@ -14,9 +14,6 @@ use mortice_merge::spill::slice_bytes;
 const MOST_BYTES: usize = i32::MAX as usize;
 
 /// All rows as one batch, whose columns may be null: what a caller says of nulls need not be so.
-///
-/// # Errors
-/// `InvalidArgument` if a column does not hold the values of all of them.
 pub(super) fn one_batch(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch> {
     one_batch_within(schema, batches, MOST_BYTES)
 }

@@ -23,9 +23,6 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// Finds the pairs for which the condition of a merge is true.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a value that is not defined.
     pub(super) fn find(plan: &MergePlan, stored: &RecordBatch, given: &GivenRows) -> Result<Self> {
         Self::find_in_parts(plan, stored, given, PAIRS)
     }
@@ -75,9 +72,6 @@ impl Pairs {
     }
 
     /// The rows of the pairs beside each other.
-    ///
-    /// # Errors
-    /// `Internal` for pairs of other rows.
     pub(super) fn beside(&self, stored: &RecordBatch, given: &RecordBatch) -> Result<Batches> {
         let (stored, given) = (rows_at(stored, &self.stored)?, rows_at(given, &self.given)?);
         Ok(Batches::from([(TARGET.to_owned(), stored), (SOURCE.to_owned(), given)]))

@@ -36,17 +36,11 @@ pub(super) fn no_rows(sides: &Sides) -> Batches {
 }
 
 /// Some rows of all sides.
-///
-/// # Errors
-/// `Internal` for marks of other rows.
 pub(super) fn only_of(batches: &Batches, rows: &BooleanBuffer) -> Result<Batches> {
     batches.iter().map(|(side, batch)| Ok((side.clone(), only(batch, rows)?))).collect()
 }
 
 /// Some rows.
-///
-/// # Errors
-/// `Internal` for marks of other rows.
 pub(super) fn only(batch: &RecordBatch, rows: &BooleanBuffer) -> Result<RecordBatch> {
     if rows.count_set_bits() == batch.num_rows() {
         return Ok(batch.clone());
@@ -55,9 +49,6 @@ pub(super) fn only(batch: &RecordBatch, rows: &BooleanBuffer) -> Result<RecordBa
 }
 
 /// The columns of some names.
-///
-/// # Errors
-/// `Internal` if a batch cannot be projected.
 pub(super) fn with_columns(batch: &RecordBatch, is_wanted: impl Fn(&str) -> bool) -> Result<RecordBatch> {
     let fields = batch.schema_ref().fields().iter().enumerate();
     let kept: Vec<usize> = fields.filter(|(_, field)| is_wanted(field.name())).map(|(at, _)| at).collect();
@@ -65,9 +56,6 @@ pub(super) fn with_columns(batch: &RecordBatch, is_wanted: impl Fn(&str) -> bool
 }
 
 /// Rows by their numbers; a batch without columns has rows, too.
-///
-/// # Errors
-/// `Internal` for numbers that no row has.
 pub(super) fn rows_at(batch: &RecordBatch, numbers: &[u32]) -> Result<RecordBatch> {
     let places = UInt32Array::from(numbers.to_vec());
     let columns = batch.columns().iter().map(|column| take(column, &places, None));

@@ -25,9 +25,6 @@ impl StoredBatches {
     }
 
     /// The next rows.
-    ///
-    /// # Errors
-    /// Those of reading.
     pub(super) fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let (mut kept, mut rows, mut bytes) = (Vec::new(), 0_usize, 0_usize);
         while rows < self.limit.rows() && bytes < self.limit.bytes() {

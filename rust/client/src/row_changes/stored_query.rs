@@ -20,9 +20,6 @@ use mortice_table::plan::{OpenTable, QueryOptions, Scan, SnapshotRows};
 const MOST_PARTITIONS: usize = 1_000;
 
 /// A query of the stored rows that matter to a merge; none if there are no such rows.
-///
-/// # Errors
-/// Those of planning; `InvalidArgument` for given rows that have no key.
 pub(super) fn query_of_merge(table: &OpenTable, plan: &MergePlan, given: &RecordBatch) -> Result<Option<Scan>> {
     let columns = columns_read(plan);
     if !plan.not_matched_by_source.is_empty() {
@@ -49,17 +46,11 @@ pub(super) fn query_of_merge(table: &OpenTable, plan: &MergePlan, given: &Record
 }
 
 /// Plans a query of some columns of the rows that a filter selects.
-///
-/// # Errors
-/// Those of planning.
 pub(super) fn snapshot(table: &OpenTable, columns: Vec<String>, filter: Filter) -> Result<Scan> {
     table.snapshot(&QueryOptions { columns: Some(columns), filter, merger: None }, None, SnapshotRows::Merged)
 }
 
 /// Terms of filters that all rows satisfy for which a condition is true.
-///
-/// # Errors
-/// `Internal` for constants that cannot be read.
 pub(super) fn pushed_terms(condition: &Expression, side: &str) -> Result<Vec<Term>> {
     let mut terms = Vec::new();
     for pushed in condition.pushed_terms(side) {

@@ -24,9 +24,6 @@ pub struct RowsChanged {
 }
 
 /// Writes changed rows as one commit. Without rows nothing is written.
-///
-/// # Errors
-/// Those of the rows and of [`write_changes`].
 pub(super) fn write_rows(
     table: &Arc<OpenTable>,
     schema: SchemaRef,

@@ -26,9 +26,6 @@ pub enum ConflictUnit {
 
 impl ConflictUnit {
     /// The unit of a write with these options. With a bucket index buckets are compared under either strategy.
-    ///
-    /// # Errors
-    /// `Unsupported` for other strategies; `InvalidArgument` for that of the bucket index without one.
     pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
         let is_bucket = options.word(INDEX)?.eq_ignore_ascii_case("BUCKET");
         let class = options.text(STRATEGY).unwrap_or("");

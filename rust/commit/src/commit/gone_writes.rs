@@ -13,9 +13,6 @@ use mortice_table::timeline::{Action, Instant};
 
 impl ConflictCheck<'_> {
     /// Makes sure that no write has vanished. `completed` are the requested times of those that were completed since this write began.
-    ///
-    /// # Errors
-    /// `WriteConflict`, naming the other instant; those of reading the timeline.
     pub(super) fn check_gone(&self, completed: &BTreeSet<RequestedTime>) -> Result<()> {
         // What this write has read is not in the table any more.
         if let Some(lost) = self.before.completed_writes().find(|write| !self.now.is_completed(&write.requested_time)) {

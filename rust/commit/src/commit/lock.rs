@@ -19,9 +19,6 @@ pub struct LockWait {
 /// A lock that can be taken.
 pub trait TableLock: Send + Sync {
     /// Takes the lock if it is free.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>>;
 
     /// Where the lock is, for messages.
@@ -36,33 +33,21 @@ pub trait TableLock: Send + Sync {
 /// A lock that is held. It is released when it is dropped, as well as that can be done.
 pub trait HeldLock: Send {
     /// Makes sure, by the lock as it is in the storage now, that it is still this writer's. Nothing may be completed otherwise.
-    ///
-    /// # Errors
-    /// `WriteConflict` if another writer has or may have the lock; those of the storage.
     fn check(&mut self) -> Result<()>;
 
     /// Returns what says whether the lock was lost; none for a lock that cannot be lost.
     fn state(&self) -> Option<Arc<dyn LockState>>;
 
     /// Releases the lock.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn release(self: Box<Self>) -> Result<()>;
 }
 
 /// Whether a lock is still its holder's.
 pub trait LockState: Send + Sync {
     /// Makes sure that the lock has not expired by the clock of this process. This costs nothing.
-    ///
-    /// # Errors
-    /// `WriteConflict` if it has.
     fn check_time(&self) -> Result<()>;
 
     /// As [`HeldLock::check`].
-    ///
-    /// # Errors
-    /// As for that.
     fn check(&self) -> Result<()>;
 }
 

@@ -102,9 +102,6 @@ pub(super) fn check_options(properties: &BTreeMap<String, String>, version: Tabl
 }
 
 /// Refuses a key generator without partitions for a partitioned table, whose rows it would write to the table's own folder.
-///
-/// # Errors
-/// `InvalidArgument`.
 pub(super) fn check_key_generator(properties: &BTreeMap<String, String>, partition_by: &[String]) -> Result<()> {
     if partition_by.is_empty() {
         return Ok(());

@@ -6,8 +6,5 @@ use mortice_table::plan::OpenTable;
 /// A check of the table as a write would leave it.
 pub trait CommitValidator: Send + Sync {
     /// Checks the table, in which the write seems to be completed.
-    ///
-    /// # Errors
-    /// An error refuses the commit: the write is rolled back.
     fn validate(&self, table: OpenTable) -> Result<()>;
 }

@@ -84,9 +84,6 @@ impl MetadataUpkeep {
 }
 
 /// Makes sure that a metadata table has what a write of the table builds upon.
-///
-/// # Errors
-/// `InvalidTable`, `NotFound` and `CorruptLog`, if it has not; those of the storage.
 fn check(folder: &MetadataFolder, table: &Timeline, listed: &ListedPartitions) -> Result<()> {
     check_complete(table, &folder.timeline)?;
     let kinds: Vec<PartitionKind> = listed.known.iter().copied().collect();

@@ -28,9 +28,6 @@ use mortice_write::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
 pub(super) type CheckInstant<'a> = &'a dyn Fn() -> Result<()>;
 
 /// Writes and completes a delta commit. `table` is the timeline of the data table, `clock` its clock.
-///
-/// # Errors
-/// `AlreadyExists` if the metadata table has the instant; those of the storage.
 pub(super) fn write_delta_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
@@ -41,9 +38,6 @@ pub(super) fn write_delta_commit(
 }
 
 /// The same with a check that the table's instant is still the writer's, before the metadata table's is completed.
-///
-/// # Errors
-/// As for [`write_delta_commit`]; those of the check.
 pub(super) fn write_checked_delta_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
@@ -102,9 +96,6 @@ pub(super) fn complete(
 
 /// Deletes what an attempt to write a delta commit left that was stopped before it completed the instant: from table version 8 on its
 /// logs; before that they have been appended to slices, where a repeated one is read after them.
-///
-/// # Errors
-/// Those of the storage.
 pub(super) fn delete_unfinished(folder: &MetadataFolder, instant: &RequestedTime) -> Result<()> {
     if folder.config.layout() == TimelineLayout::V2 {
         for kind in PartitionKind::ALL {

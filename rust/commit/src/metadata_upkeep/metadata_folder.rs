@@ -49,9 +49,6 @@ pub(super) struct NextLog {
 
 impl MetadataFolder {
     /// Reads properties and timeline of the metadata table of the table at the store's root.
-    ///
-    /// # Errors
-    /// As for [`TableConfig::load`] and [`Timeline::load`].
     pub(super) fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
         let table: Arc<dyn Storage> = Arc::clone(store) as Arc<dyn Storage>;
         let place: Arc<dyn Storage> = Arc::new(SubfolderStorage::new(table, ROOT));
@@ -82,9 +79,6 @@ impl MetadataFolder {
     }
 
     /// The next log files of all file groups of a partition, in the order of their numbers: the hash of a key is one of these.
-    ///
-    /// # Errors
-    /// As for [`Self::checked_file_ids`].
     pub(super) fn next_logs(&self, kind: PartitionKind, instant: &RequestedTime) -> Result<Vec<NextLog>> {
         let files = self.files(kind)?;
         let ids = self.checked_file_ids(kind, &files)?;
@@ -95,9 +89,6 @@ impl MetadataFolder {
     }
 
     /// The ids of the file groups of a partition, in the order of their numbers.
-    ///
-    /// # Errors
-    /// `InvalidTable` if there are no file groups, or they are not numbered from 0.
     pub(super) fn checked_file_ids(&self, kind: PartitionKind, files: &PartitionFiles) -> Result<Vec<String>> {
         let ids = file_ids(files);
         // Before 0.11 there was no number behind that of the file group.

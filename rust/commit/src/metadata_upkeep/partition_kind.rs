@@ -124,9 +124,6 @@ impl ListedPartitions {
     }
 
     /// Refuses partitions that cannot be maintained.
-    ///
-    /// # Errors
-    /// `Unsupported`, by name.
     pub(super) fn check_known(&self) -> Result<()> {
         if self.unknown.is_empty() {
             return Ok(());

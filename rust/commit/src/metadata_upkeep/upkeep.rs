@@ -80,9 +80,6 @@ impl MetadataUpkeep {
     }
 
     /// The partitions that the table's properties name; none if they name none.
-    ///
-    /// # Errors
-    /// `Unsupported`, by name, if one cannot be maintained and is not to be dropped.
     pub(super) fn listed(
         store: &dyn FileStore,
         table: &OpenTable,
@@ -96,9 +93,6 @@ impl MetadataUpkeep {
     }
 
     /// The metadata table in a folder that is open.
-    ///
-    /// # Errors
-    /// `Unsupported` for a record index that cannot be maintained; those of reading the definitions of indexes.
     pub(super) fn of_folder(
         folder: MetadataFolder,
         table: &Arc<OpenTable>,

@@ -12,9 +12,6 @@ use mortice_merge::keys::{NEW_ENCODING, undecided_key_field};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 
 /// Sets the option for the encoding of keys, if neither the table nor an option decides on it.
-///
-/// # Errors
-/// Those of reading a row of the table.
 pub(super) fn decide_key_encoding(table: &OpenTable, options: &mut WriteOptions) -> Result<()> {
     if let Some(field) = undecided_key_field(&table.config, options)? {
         let names_field = stored_key_names_field(table, field)?.unwrap_or(true);

@@ -91,9 +91,6 @@ impl<W: Write> FooterOutput<W> {
     }
 
     /// Writes what was kept back, which is the footer and what comes before and after it.
-    ///
-    /// # Errors
-    /// Those of the output.
     pub(super) fn write_end(&mut self) -> std::io::Result<()> {
         let Some(mut end) = self.end.take() else { return Ok(()) };
         add_checksum(&mut end);

@@ -32,9 +32,6 @@ impl<'a> PageHeader<'a> {
     /// Args:
     ///     header: The header as the crate has made it.
     ///     content: The bytes of the page that the crate has made after it.
-    ///
-    /// # Errors
-    /// `Internal` for a header of another form, or of another content.
     pub(super) fn parse(header: &'a [u8], content: usize) -> Result<Self> {
         let mut rest = header;
         let mut before = 0_usize;

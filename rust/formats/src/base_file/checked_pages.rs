@@ -37,9 +37,6 @@ impl CheckedPages {
     }
 
     /// Compares the number of values in all headers of the chunk with the footer's.
-    ///
-    /// # Errors
-    /// Those of reading; if they differ.
     pub(super) fn check_headers(&self, headers: &mut dyn PageReader) -> Result<()> {
         let mut values = 0_u64;
         loop {

@@ -12,18 +12,12 @@ use crate::avro_parquet::check_footer;
 const TAIL: u64 = 8;
 
 /// Reads the footer, and compares its checksum if it has one.
-///
-/// # Errors
-/// Those of the source; if there is no footer, or it is damaged.
 pub(super) fn read_footer(bytes: &SourceBytes) -> Result<ParquetMetaData> {
     let (footer, _) = checked_footer(bytes)?;
     ParquetMetaDataReader::decode_metadata(&footer)
 }
 
 /// Returns the bytes of the footer, and whether they have a checksum.
-///
-/// # Errors
-/// As for [`read_footer`].
 pub(super) fn checked_footer(bytes: &SourceBytes) -> Result<(Bytes, bool)> {
     let len = bytes.len();
     let too_small = || ParquetError::EOF(format!("the file of {len} bytes is too small for its footer"));

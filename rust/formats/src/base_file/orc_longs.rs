@@ -25,9 +25,6 @@ impl OrcLongs {
     }
 
     /// Returns a batch of the file, whose longs are local timestamps where those of the table are.
-    ///
-    /// # Errors
-    /// `InvalidTable` if the schema is no record, or if the columns make no batch.
     pub(super) fn as_timestamps(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let failed = |error| Error::invalid_table("columns of an ORC file make no batch").caused_by(error);
         let fields = batch.schema_ref().fields();

@@ -48,9 +48,6 @@ pub(super) fn in_chunk(error: Error, column: &str, row_group: usize) -> Error {
 }
 
 /// Compares the checksums of the pages of a column chunk, which is at `chunk` in its file.
-///
-/// # Errors
-/// As for [`check_pages`].
 pub(super) fn check_chunk(bytes: &[u8], chunk: &Range<u64>) -> Result<()> {
     let mut cursor = Cursor::new(bytes);
     while cursor.remaining() > 0 {

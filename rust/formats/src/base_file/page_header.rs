@@ -33,9 +33,6 @@ pub(super) struct PageHeader {
 }
 
 /// Reads the header of a page.
-///
-/// # Errors
-/// `CorruptLog` for bytes that are no header.
 pub(super) fn page_header(cursor: &mut Cursor<'_>) -> Result<PageHeader> {
     let (mut id, mut len, mut checksum) = (0, None, None);
     let (mut kind, mut decompressed) = (PageKind::Other, 0);

@@ -125,9 +125,6 @@ fn plan_reads(
 }
 
 /// The rows of each row group, as the footer has them.
-///
-/// # Errors
-/// `InvalidTable` for negative counts and for groups that do not sum up to the file's rows.
 fn group_rows(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
     let count = |rows: i64| {
         u64::try_from(rows).map_err(|_| Error::invalid_table(format!("invalid Parquet footer: {rows} rows")))

@@ -78,9 +78,6 @@ pub trait BaseFile: Send {
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
     /// The fewest rows of a batch of these columns, but for the last ones: how wide the widest rows are about.
-    ///
-    /// # Errors
-    /// Those of reading.
     fn least_batch_rows(&self, _: &SchemaRef, limit: BatchLimit) -> Result<usize> {
         Ok(limit.rows())
     }

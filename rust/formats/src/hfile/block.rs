@@ -66,10 +66,6 @@ pub(super) struct Block {
 impl Block {
     /// Reads the block that `bytes` begin with, and that lies at `at` in the file. `whole` says that the bytes are the
     /// block and nothing else, as an index has it.
-    ///
-    /// # Errors
-    /// `CorruptLog` where the block is of another kind, or its lengths do not fit the bytes or each other, with the
-    /// offset in the file.
     pub(super) fn parse(bytes: &Bytes, at: u64, kind: BlockKind, codec: Codec, whole: bool) -> Result<Self> {
         let (compressed, len) = frame(bytes, kind, whole).map_err(|error| error.offset_from(at))?;
         let payload = codec.decompress(&compressed, len).map_err(|error| error.at_offset(at))?;

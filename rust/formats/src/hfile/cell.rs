@@ -79,10 +79,6 @@ pub(super) enum CellMatch {
 
 /// Scans the cells, passes each key to `judge`, and returns the cells that it takes. `from` is the first key by the
 /// index.
-///
-/// # Errors
-/// `CorruptLog` where a length passes the end, or keys are not in order, with the offset in the payload; `Unsupported`,
-/// by name, for cells with columns and for deletes.
 pub(super) fn scan_cells(
     payload: &[u8],
     has_sequence: bool,

@@ -22,9 +22,6 @@ pub(super) struct IndexDescent<'a> {
 
 impl IndexDescent<'_> {
     /// The data blocks in question, in the order of their keys, under a root of that many levels (1 to 16).
-    ///
-    /// # Errors
-    /// `CorruptLog` where an index block is damaged, or holds keys or places that its parent's entries do not allow.
     pub(super) fn data_blocks(&self, root: &[BlockIndexEntry], levels: u64) -> Result<Vec<BlockIndexEntry>> {
         let mut found = Vec::new();
         // For each level below the root, where its last block ends.

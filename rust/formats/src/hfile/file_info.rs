@@ -24,10 +24,6 @@ pub(super) struct FileInfo {
 
 impl FileInfo {
     /// Reads the payload of the file info block.
-    ///
-    /// # Errors
-    /// `CorruptLog` if it is not a file info block; `Unsupported` where the file has what Hudi never writes and what
-    /// changes the cells: sequence numbers, tags.
     pub(super) fn parse(payload: &Bytes) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         if cursor.take(MAGIC.len())? != MAGIC {

@@ -84,11 +84,6 @@ impl Raw {
 
 impl Trailer {
     /// Reads the trailer of a file in which it begins at `at`. Offsets of errors are within the trailer.
-    ///
-    /// # Errors
-    /// `CorruptLog` where the bytes are no trailer or name places outside of the file; `Unsupported`, by name, for
-    /// other major versions, other codecs, encryption, and the comparator of HBase's own catalogue, which does not
-    /// order by bytes.
     pub(super) fn parse(bytes: &[u8], at: u64) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         if cursor.take(MAGIC.len())? != MAGIC {

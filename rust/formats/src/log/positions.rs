@@ -55,9 +55,6 @@ pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
 
 /// Encodes ascending positions as a header value, the inverse of [`positions`]. As in Hudi's optimized roaring bitmaps,
 /// a container has runs if these take the fewest bytes.
-///
-/// # Errors
-/// `InvalidArgument` for positions that are not ascending.
 pub(super) fn encode_positions(positions: &[u64]) -> Result<String> {
     if positions.windows(2).any(|pair| matches!(pair, [one, next] if one >= next)) {
         return Err(Error::invalid_argument("record positions must ascend"));

@@ -33,9 +33,6 @@ impl IntRuns {
     }
 
     /// The next numbers, as they are in one run; at most `most`.
-    ///
-    /// # Errors
-    /// Those of [`IntRuns::read`].
     pub(super) fn read_some(&mut self, most: usize) -> Result<Vec<i64>> {
         if self.used == self.run.len() {
             self.next_run()?;

@@ -76,9 +76,6 @@ pub struct MergeConfig {
 
 impl MergeConfig {
     /// What a table's properties amount to.
-    ///
-    /// # Errors
-    /// `InvalidTable` where they contradict each other; `Unsupported` for modes that no known release has.
     pub(super) fn from_properties(version: TableVersion, properties: &Properties) -> Result<Self> {
         let mode = merge_inference::mode(version, properties)?;
         let ordering_fields = match mode {

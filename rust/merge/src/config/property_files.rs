@@ -20,10 +20,6 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Reads the properties of the table at `storage`.
-///
-/// # Errors
-/// `NotFound` where there is no table, naming the table above the path if there is one; `InvalidTable` where both files
-/// stay torn.
 pub(super) fn read(storage: &dyn Storage) -> Result<Properties> {
     let mut tries = 1;
     loop {

@@ -144,9 +144,6 @@ impl OrderingField {
     }
 
     /// Returns the values in the type of the field, as they are: null for a delete without a value.
-    ///
-    /// # Errors
-    /// `Unsupported` for a value of another class, or one that the type cannot hold.
     pub(super) fn exact_column_of_deletes(
         &self,
         values: &[Option<&StoredOrdering>],

@@ -19,9 +19,6 @@ pub(super) struct PathCheck {
 impl PathCheck {
     /// Checks the path of a row. `found` are its values as the strings that the path has: `None` for a value that
     /// the path has in another form, `Some(None)` for null.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming row, column and value.
     pub(super) fn check(&self, path: &str, found: &[Option<Option<&str>>], row: u64) -> Result<()> {
         if self.columns.is_empty() {
             return Ok(());

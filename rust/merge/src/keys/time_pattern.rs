@@ -35,9 +35,6 @@ pub(super) struct TimePattern {
 
 impl TimePattern {
     /// Compiles `pattern`; `option` is named in errors.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for other letters.
     pub(super) fn new(option: &str, pattern: &str) -> Result<Self> {
         let mut items: Vec<Item> = Vec::new();
         let mut letters = pattern.chars().peekable();

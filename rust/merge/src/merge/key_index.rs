@@ -194,9 +194,6 @@ impl KeyIndex {
 
     /// Drops the keys that are not in the lower half of the hash range. Calls `moved` with the old and the new ordinal
     /// of each entry that stays, in order.
-    ///
-    /// # Errors
-    /// `Internal` if the range is a single hash, for which there is always room.
     pub(super) fn narrow(&mut self, mut moved: impl FnMut(usize, usize)) -> Result<()> {
         let half = self.range.half();
         self.range = half.ok_or_else(|| Error::internal("no room in the key index for the keys of one hash"))?;
@@ -390,9 +387,6 @@ impl KeyIndex {
 
     /// Looks up base rows. Calls `on_match` with each row that has an entry, in ascending order, the entry and its
     /// record. Only the first base row of a key matches.
-    ///
-    /// # Errors
-    /// `Internal` if rows are given by position and keys of the index are not positions.
     pub(super) fn probe(
         &mut self,
         rows: &BaseRows,

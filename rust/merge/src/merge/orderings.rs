@@ -88,9 +88,6 @@ impl OrderingValues {
     }
 
     /// Sets a value; the vector grows to it.
-    ///
-    /// # Errors
-    /// `Internal` if the values that are kept have another form: all values of a table's ordering fields have one.
     pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) -> Result<()> {
         match (&mut self.values, value) {
             (_, OrderingValue::Default | OrderingValue::Foreign) => {}

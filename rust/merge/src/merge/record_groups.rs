@@ -79,9 +79,6 @@ impl RecordGroups {
     }
 
     /// Adds a group: the records of a key, oldest first.
-    ///
-    /// # Errors
-    /// `Internal` if there is none, or if their ordering values are of different forms.
     pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = GroupRecord<'a>>) -> Result<()> {
         let first = self.records.len();
         for GroupRecord { row, side } in records {
@@ -170,9 +167,6 @@ impl RecordGroups {
     }
 
     /// Adds so many groups of another, from the `from`-th on. Returns the ordinal of the group to continue at.
-    ///
-    /// # Errors
-    /// As [`RecordGroups::add`].
     pub(super) fn take_some(&mut self, other: &Self, from: usize, count: usize) -> Result<usize> {
         let next = from.saturating_add(count).min(other.len());
         match other.keys.get(next) {

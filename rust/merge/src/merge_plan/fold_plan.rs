@@ -44,9 +44,6 @@ pub struct FoldColumns<'a> {
 
 impl FoldPlan {
     /// The columns that every record must have.
-    ///
-    /// # Errors
-    /// `Unsupported` for `HoodieMetadataPayload` on a table whose schema is not that of a metadata table.
     pub(super) fn columns(&self, types: &Schema, keys: &KeyColumns) -> Result<Vec<String>> {
         match self {
             Self::Rules(..) => Ok(keys.fold_columns()),
@@ -61,9 +58,6 @@ impl FoldPlan {
     }
 
     /// The fold. `missing` are the columns that blocks of partial records do not have.
-    ///
-    /// # Errors
-    /// `Internal` if the merger would not be given every projected column.
     pub(super) fn fold(self, of: &FoldColumns<'_>, missing: MissingColumns) -> Result<Box<dyn Fold>> {
         Ok(match self {
             Self::Rules(rules, absence) => Box::new(by_rules(rules, &absence, of, missing)),

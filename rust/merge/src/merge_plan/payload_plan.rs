@@ -14,9 +14,6 @@ const UNAVAILABLE: &str = "__debezium_unavailable_value";
 
 impl MergePlan {
     /// The plan of a payload class.
-    ///
-    /// # Errors
-    /// `Unsupported`, by name, for classes that cannot be merged.
     pub(super) fn for_payload(class: &str, semantics: MergeSemantics, keys: &KeyColumns) -> Result<Self> {
         let int_ordering = keys.is_ordered_by_an_integer();
         let choose = |over_base| {

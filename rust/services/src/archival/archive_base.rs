@@ -20,9 +20,6 @@ pub(crate) enum ArchiveBase {
 impl ArchiveBase {
     /// Reads the archive, then the timeline, and removes instants from the active timeline that are in both: an archiver
     /// was stopped.
-    ///
-    /// # Errors
-    /// Errors of reading the archive; those of the storage.
     pub(crate) fn read(table: &mut ServiceTable) -> Result<Self> {
         let base = match table.config.layout() {
             TimelineLayout::V1 => Self::Log(archive_log::LogBase::read(table)?),

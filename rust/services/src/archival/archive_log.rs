@@ -28,9 +28,6 @@ pub(crate) struct LogBase {
 
 impl LogBase {
     /// Reads the newest file of the archive.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(super) fn read(table: &ServiceTable) -> Result<Self> {
         let folder = table.in_store(&table.config.archive_folder);
         match newest_file(table, &folder)? {
@@ -45,9 +42,6 @@ impl LogBase {
 }
 
 /// Adds instants to the archive.
-///
-/// # Errors
-/// `InvalidTable` for metadata that cannot be read; `WriteConflict` if the archive is not as it was; those of the storage.
 pub(super) fn append(table: &ServiceTable, base: LogBase, instants: &[Instant]) -> Result<()> {
     let block = block_of(&table.timeline_writer(), instants, table.config.timeline_zone)?;
     let folder = table.in_store(&table.config.archive_folder);

@@ -88,9 +88,6 @@ fn metadata_of_clean(clean: &Instant, writer: &TimelineWriter) -> Result<Option<
 }
 
 /// All limits that the table's own timeline sets.
-///
-/// # Errors
-/// What listing the timeline and reading the last clean may fail with.
 pub(crate) fn of_timeline(
     timeline: &Timeline,
     config: &TableConfig,

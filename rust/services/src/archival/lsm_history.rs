@@ -60,9 +60,6 @@ pub(crate) struct HistoryBase {
 
 impl HistoryBase {
     /// Reads `_version_`, then the manifest that it names.
-    ///
-    /// # Errors
-    /// Errors of reading the manifest.
     pub(super) fn read(table: &ServiceTable) -> Result<Self> {
         let pointer = read_to_replace(&*table.store, &path_of(table, POINTER))?.map(|(_, version)| version);
         let (number, files) = history_files(&*table.storage, &table.config.archive_folder)?;
@@ -74,9 +71,6 @@ impl HistoryBase {
     }
 
     /// Makes these the files of the history.
-    ///
-    /// # Errors
-    /// `WriteConflict` if the history is not as it was; those of the storage.
     pub(super) fn replaced_by(self, table: &ServiceTable, files: Vec<HistoryFile>) -> Result<Self> {
         let number = put_manifest(table, self.number, &files)?;
         let pointer_path = path_of(table, POINTER);
@@ -95,9 +89,6 @@ impl HistoryBase {
 }
 
 /// Adds instants, oldest first, to the history. Returns it as it is then.
-///
-/// # Errors
-/// `WriteConflict` if the history is not as it was; those of the storage.
 pub(super) fn append(table: &ServiceTable, base: HistoryBase, instants: &[Instant]) -> Result<HistoryBase> {
     let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(base) };
     let mut file = HistoryWriter::new()?;
@@ -215,8 +206,6 @@ pub(super) struct HistoryWriter {
 }
 
 impl HistoryWriter {
-    /// # Errors
-    /// `Internal` if the schema cannot be used.
     pub(super) fn new() -> Result<Self> {
         let schema = Schema::parse(HISTORY_SCHEMA.trim())?;
         let columns = ParquetColumns::new(&schema, ListStructure::ThreeLevels)?;
@@ -231,15 +220,11 @@ impl HistoryWriter {
         Ok(Self { columns, writer })
     }
 
-    /// # Errors
-    /// `Internal` for rows of other columns.
     pub(super) fn write(&mut self, rows: &RecordBatch) -> Result<()> {
         let rows = self.columns.convert(rows)?;
         self.writer.write(&rows).map_err(unwritten)
     }
 
-    /// # Errors
-    /// As for [`Self::write`].
     pub(super) fn finish(mut self) -> Result<Bytes> {
         self.writer.finish().map_err(unwritten)?;
         Ok(std::mem::take(self.writer.output()?).into())

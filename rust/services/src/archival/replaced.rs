@@ -13,9 +13,6 @@ use mortice_table::timeline::{Action, Instant, ReplacedFileGroup};
 
 /// The first of these instants that replaced a file group with files. Only partitions with replaced file groups are listed, by the
 /// metadata table if the table has one.
-///
-/// # Errors
-/// Those of reading the commits and of listing.
 pub(super) fn first_with_files(table: &OpenTable, instants: &[Instant]) -> Result<Option<RequestedTime>> {
     let replaces = instants.iter().filter(|instant| instant.action.completes_as() == Action::ReplaceCommit);
     let replaces: BTreeSet<&RequestedTime> = replaces.map(|instant| &instant.requested_time).collect();

@@ -155,9 +155,6 @@ fn with_files(table: &ServiceTable, instants: Vec<Instant>) -> Result<Vec<Archiv
 ///     instants: The instants.
 ///     history_batch: Files of a level of the history that are merged.
 ///     progress: Gets how much is done.
-///
-/// # Errors
-/// `WriteConflict` if the archive is not as it was; those of the storage.
 pub(crate) fn archive_instants(
     table: &ServiceTable,
     base: ArchiveBase,

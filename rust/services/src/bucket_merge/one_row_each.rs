@@ -32,10 +32,6 @@ pub(super) struct OneRowEach {
 
 impl OneRowEach {
     /// Reads and merges the rows of file slices.
-    ///
-    /// # Errors
-    /// `Unsupported` for a table without meta columns, and for merge modes that writes do not have; what reading the table may fail
-    /// with.
     pub(super) fn read(
         table: &OpenTable,
         schema: &WriteSchema,

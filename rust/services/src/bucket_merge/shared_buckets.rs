@@ -22,10 +22,6 @@ impl SharedBucket {
 }
 
 /// The buckets with more than one file group.
-///
-/// # Errors
-/// `InvalidArgument` if the table has file groups that are no buckets; `Unsupported` for file groups under pending clustering, which
-/// would bring their rows back; those of listing files.
 pub(super) fn shared_buckets(table: &OpenTable) -> Result<Vec<SharedBucket>> {
     let view = table.write_view(None)?;
     if let Some(slice) = view.slices.iter().find(|slice| bucket_in(&slice.file_id).is_none()) {

@@ -47,9 +47,6 @@ pub(super) fn delete_files(
 }
 
 /// Deletes partitions of a plan that have no data file any more. The caller holds the lock and has made sure that nobody writes.
-///
-/// # Errors
-/// As for [`delete_files`].
 pub(super) fn delete_partitions(
     store: &Arc<dyn FileStore>,
     partitions: &BTreeSet<String>,

@@ -78,10 +78,6 @@ fn last_write(timeline: &Timeline) -> String {
 
 impl CheckedPlan {
     /// Reads a plan.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a file that is outside of its partition or has no name of a data file, and for a partition that is no folder
-    /// of the table; `Unsupported` for a source file of a bootstrapped table.
     pub(crate) fn parse(plan: HoodieCleanerPlan, instant: &RequestedTime) -> Result<Self> {
         let at = |error: Error| error.at_instant(instant);
         let mut checked = Self {

@@ -78,9 +78,6 @@ impl CleanPlanner<'_> {
     }
 
     /// Whether there may be files to delete, by the timeline alone: a table with fewer commits than stay readable has none.
-    ///
-    /// # Errors
-    /// What reading plans may fail with.
     pub(super) fn may_find(&self, now: DateTime<Utc>) -> Result<bool> {
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
         // Pending writes need this or more.
@@ -91,9 +88,6 @@ impl CleanPlanner<'_> {
     }
 
     /// Chooses the files.
-    ///
-    /// # Errors
-    /// What reading plans, savepoints and commits, and listing files may fail with.
     pub(crate) fn plan(&self, now: DateTime<Utc>) -> Result<FilesToClean> {
         let needed = first_needed(self.timeline, &self.writer)?;
         let now = (now, self.config.timeline_zone);

@@ -125,9 +125,6 @@ pub fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) 
 
 /// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep writes from its
 /// file groups.
-///
-/// # Errors
-/// `InvalidArgument`, naming the columns, if they cannot.
 fn check_order(table: &OpenTable, options: &WriteOptions) -> Result<()> {
     let columns = ClusteringOptions::from_options(options)?.sort_columns();
     let layout = RowLayout::from_options(options)?;
@@ -189,9 +186,6 @@ fn plan_of_table(
 }
 
 /// Executes all plans that are pending, in the order of their times, but for those that others execute.
-///
-/// # Errors
-/// As for [`run_clustering`]; those of `execute`.
 pub(super) fn execute_pending(target: &Arc<WritableTable>, execute: ExecutePlan<'_>) -> Result<Vec<Committed>> {
     let mut done = Vec::new();
     for instant in pending(target)? {
@@ -203,9 +197,6 @@ pub(super) fn execute_pending(target: &Arc<WritableTable>, execute: ExecutePlan<
 }
 
 /// Executes a plan that has begun in this process: writes its files and completes it.
-///
-/// # Errors
-/// As for [`run_clustering`].
 pub(crate) fn execute_plan(transaction: Transaction) -> Result<Committed> {
     let written = write_groups(&transaction);
     let (transaction, (statuses, extra)) = transaction.or_abort(written)?;

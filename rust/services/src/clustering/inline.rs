@@ -10,9 +10,6 @@ use mortice_commit::writable_table::WritableTable;
 use mortice_table::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// Runs what options ask for after a write: all pending plans and a new one if it is due, or a new plan alone.
-///
-/// # Errors
-/// As for [`super::cluster`]; those of `execute`.
 pub(crate) fn cluster_inline(
     target: &Arc<WritableTable>,
     inline: &InlineServices,

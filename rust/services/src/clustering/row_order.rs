@@ -28,9 +28,6 @@ pub(super) enum RowLayout {
 
 impl RowLayout {
     /// By Hudi's options.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option, for other values.
     pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
         let named = |name: WriteOption<option_names::Word>| {
             Result::Ok(options.word(name)?.to_ascii_lowercase().replace(['-', '_'], ""))
@@ -68,9 +65,6 @@ enum OrderKind {
 
 impl RowOrder {
     /// By columns, nested ones with dots; none if rows stay as they are. `sample` reads the rows of these columns.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the column, if the rows have no such column; those of `sample`.
     pub(super) fn by_columns<B>(
         columns: &[String],
         layout: RowLayout,
@@ -96,9 +90,6 @@ impl RowOrder {
     }
 
     /// The keys of rows.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for columns of types that have no order.
     pub(super) fn keys(&self, rows: &RecordBatch) -> Result<ArrayRef> {
         let values = column_values(&self.columns, rows)?;
         let (curve, coordinates) = match &self.kind {
@@ -114,9 +105,6 @@ impl RowOrder {
 }
 
 /// Makes sure that rows have columns.
-///
-/// # Errors
-/// `InvalidArgument`, naming the column, if they do not.
 fn check_columns(columns: &[String], rows: &Schema) -> Result<()> {
     let missing = |column: &&String| rows.column_with_name(FieldPath::new(column).column()).is_none();
     match columns.iter().find(missing) {

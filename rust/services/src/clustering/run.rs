@@ -51,9 +51,6 @@ impl<'a> ClusteringRun<'a> {
     }
 
     /// Writes all groups, several at a time.
-    ///
-    /// # Errors
-    /// What reading the table may fail with; those of the store; `Internal` if rows are lost; `Interrupted` after a signal.
     pub(super) fn write_groups(&self, plan: &PlannedClustering, progress: &Progress) -> Result<Vec<WriteStatus>> {
         let cores = parallel::cores();
         let threads = cores.min(plan.groups.len()).max(1);

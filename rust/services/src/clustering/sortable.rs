@@ -7,9 +7,6 @@ use arrow_schema::ArrowError;
 use mortice_base::error::{Error, Result};
 
 /// Values as bytes that have their order, nulls first.
-///
-/// # Errors
-/// `InvalidArgument` for types that have no order.
 pub(super) fn sortable(values: &[ArrayRef]) -> Result<BinaryArray> {
     let unordered =
         |error: ArrowError| Error::invalid_argument("rows cannot be sorted by a column of this type").caused_by(error);

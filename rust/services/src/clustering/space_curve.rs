@@ -20,9 +20,6 @@ pub(super) enum Curve {
 
 impl Curve {
     /// The positions on the curve of points, given by their coordinates in each column.
-    ///
-    /// # Errors
-    /// `Internal` for a column that has not a value for each row.
     pub(super) fn positions(self, coordinates: &[Vec<u64>], rows: usize) -> Result<BinaryArray> {
         if coordinates.iter().any(|column| column.len() != rows) {
             return Err(Error::internal(format_args!("coordinates that are not those of {rows} rows")));
@@ -96,9 +93,6 @@ fn hilbert_transpose(point: &mut [u64]) {
 
 /// The values of a column as numbers of the same order, nulls last (`SpaceCurveSortingHelper.mapColumnValueTo8Bytes`): of strings the
 /// first eight bytes.
-///
-/// # Errors
-/// `InvalidArgument` for types that are neither numbers, nor times, nor strings.
 pub(super) fn coordinates_of_values(column: &ArrayRef) -> Result<Vec<u64>> {
     let as_type = |data_type: &DataType| {
         cast(column, data_type)

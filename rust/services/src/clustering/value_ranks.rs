@@ -14,9 +14,6 @@ pub(super) struct ValueRanks {
 
 impl ValueRanks {
     /// Of each column, by at most `size` rows, evenly spread. `columns` has the columns of a batch.
-    ///
-    /// # Errors
-    /// Those of reading; `InvalidArgument` for types that have no order.
     pub(super) fn of_sample(
         rows: impl Iterator<Item = Result<RecordBatch>>,
         size: usize,
@@ -56,9 +53,6 @@ impl ValueRanks {
     }
 
     /// The ranks of values, spread over all numbers.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for types that have no order.
     pub(super) fn coordinates(&self, column: &ArrayRef) -> Result<Vec<u64>> {
         let keys = sortable(std::slice::from_ref(column))?;
         let scale = u64::MAX / (self.values.len() as u64).saturating_add(1);

@@ -19,9 +19,6 @@ use mortice_table::file_group::FileSlice;
 
 impl ServiceRequest {
     /// Executes what is pending, makes a plan, and executes it.
-    ///
-    /// # Errors
-    /// As for [`run_compaction`]; those of `execute`.
     pub(crate) fn run_compactions(
         self,
         target: &Arc<WritableTable>,
@@ -47,9 +44,6 @@ impl ServiceRequest {
     }
 
     /// What [`Self::run_compactions`] would do.
-    ///
-    /// # Errors
-    /// As for [`run_compaction`].
     pub(super) fn plan_compactions(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
         let (compactions, table) = (TableCompactions::for_preview(target)?, target.latest());
         let mut planned = Vec::new();

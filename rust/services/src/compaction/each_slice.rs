@@ -28,9 +28,6 @@ pub(super) fn memory_of_each(table: &OpenTable, threads: usize) -> u64 {
 ///     threads: As of [`threads_for`].
 ///     progress: Gets how much is done.
 ///     merge: Merges one.
-///
-/// # Errors
-/// Of several errors, that of the first slice.
 pub(super) fn each_slice<T: Send>(
     slices: &[FileSlice],
     threads: usize,

@@ -50,9 +50,6 @@ impl Compaction {
     }
 
     /// What a pending plan merges.
-    ///
-    /// # Errors
-    /// Those of reading the plan and of listing files.
     pub(super) fn planned_slices(
         self,
         compactions: &TableCompactions,

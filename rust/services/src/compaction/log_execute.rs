@@ -36,9 +36,6 @@ pub fn log_slices_of(transaction: &Transaction) -> Result<Vec<(FileSlice, LogNam
 }
 
 /// Writes the new log files.
-///
-/// # Errors
-/// As for [`log_slices_of`] and [`LogCompactHandle::compact`].
 pub(super) fn write_logs(transaction: &Transaction) -> Result<WrittenFiles> {
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
     let (slices, naming): (Vec<FileSlice>, Vec<LogNaming>) = log_slices_of(transaction)?.into_iter().unzip();

@@ -21,9 +21,6 @@ pub fn schedule(target: &WritableTable, kind: Compaction) -> Result<Option<Reque
 }
 
 /// Does something with what makes the plan of a compaction.
-///
-/// # Errors
-/// `InvalidArgument` and `Unsupported`, naming the option; those of `work`.
 pub(super) fn with_plan<T>(
     target: &WritableTable,
     kind: Compaction,
@@ -44,9 +41,6 @@ pub(super) enum PlanOptions {
 
 impl PlanOptions {
     /// By the options of a table's user.
-    ///
-    /// # Errors
-    /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(super) fn from_target(target: &WritableTable, kind: Compaction) -> Result<Self> {
         match kind {
             Compaction::IntoBaseFiles { commits } => {
@@ -57,9 +51,6 @@ impl PlanOptions {
     }
 
     /// The plan of a compaction at `instant`; none if none is due.
-    ///
-    /// # Errors
-    /// As for [`check_merge`], [`TableCompactions::plan`], [`TableCompactions::log_plan`] and [`OpenTable::check_logs`].
     pub(super) fn plan_if_due(
         &self,
         compactions: &TableCompactions,
@@ -86,9 +77,6 @@ impl PlanOptions {
 }
 
 /// Refuses a table whose logs cannot be merged: a plan that cannot be executed would stay on the timeline.
-///
-/// # Errors
-/// `Unsupported`, with the payload class or the record merger.
 pub(crate) fn check_merge(table: &OpenTable) -> Result<()> {
     table.merge.check_supported(table.options.semantics).map_err(|error| error.in_file(&table.uri))
 }

@@ -18,9 +18,6 @@ pub(super) fn is_due(metadata: &Timeline, options: &MetadataServiceOptions) -> b
 }
 
 /// Archives instants. Returns whether it did.
-///
-/// # Errors
-/// As for [`archive_instants`].
 pub(super) fn archive(metadata: &mut ServiceTable, data: &Timeline, options: &MetadataServiceOptions) -> Result<bool> {
     if !is_due(&metadata.timeline, options) {
         return Ok(false);

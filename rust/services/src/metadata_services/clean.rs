@@ -41,9 +41,6 @@ pub(super) fn is_due(metadata: &Timeline) -> bool {
 }
 
 /// Completes pending cleans, and runs a new one if it is due. Returns whether anything changed.
-///
-/// # Errors
-/// `InvalidTable` if a plan names what is no data file of the metadata table; those of the storage.
 pub(super) fn clean(
     metadata: &mut ServiceTable,
     (clock, data): (&Clock, &Timeline),

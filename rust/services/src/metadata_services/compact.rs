@@ -63,9 +63,6 @@ impl MetadataCompaction<'_> {
     }
 
     /// Executes the plans that are on the timeline, oldest first. Returns whether it executed one.
-    ///
-    /// # Errors
-    /// As for [`Self::execute`].
     pub(super) fn execute_pending(&self, metadata: &mut ServiceTable) -> Result<bool> {
         let pending: Vec<Instant> = metadata.timeline.pending(Action::Compaction).cloned().collect();
         let mut is_changed = false;
@@ -76,9 +73,6 @@ impl MetadataCompaction<'_> {
     }
 
     /// Plans a compaction and executes it, if one is due. Returns whether it did.
-    ///
-    /// # Errors
-    /// As for [`Self::execute`]; `InvalidTable` if too many delta commits have piled up behind an instant of the table that is pending.
     pub(super) fn compact(&self, metadata: &mut ServiceTable) -> Result<bool> {
         let timeline = &metadata.timeline;
         let services = [Action::Compaction, Action::LogCompaction];

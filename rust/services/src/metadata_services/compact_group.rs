@@ -27,9 +27,6 @@ pub(super) struct GroupCompaction<'a> {
 
 impl GroupCompaction<'_> {
     /// Writes the new base file of a slice, after its marker.
-    ///
-    /// # Errors
-    /// As for [`Sources::open`] and [`MergedRecords::for_each`]; those of the storage.
     pub(super) fn run(&self, slice: &FileSlice) -> Result<HoodieWriteStat> {
         let table = self.table;
         let time = table.store.time();

@@ -89,8 +89,6 @@ enum State<'a> {
 }
 
 impl MergedRecords {
-    /// # Errors
-    /// Those of reading the first block of each source.
     pub(super) fn new(sources: Sources, target: TargetSchema) -> Result<Self> {
         let has_base = sources.base.is_some();
         let sources: Vec<SortedSource> = sources.base.into_iter().chain(sources.logs).collect();
@@ -110,9 +108,6 @@ impl MergedRecords {
     }
 
     /// Passes each key with its record to `write`, in the order of the keys' bytes.
-    ///
-    /// # Errors
-    /// `InvalidTable` for records that do not belong together; those of reading and of `write`.
     pub(super) fn for_each(&mut self, write: &mut WriteRecord<'_>) -> Result<()> {
         let mut entries: Vec<(usize, Entry)> = Vec::new();
         let mut keys = 0_u64;

@@ -27,8 +27,6 @@ pub(super) struct MetadataServiceOptions {
 }
 
 impl MetadataServiceOptions {
-    /// # Errors
-    /// `InvalidArgument`, naming the option, for values that cannot be read.
     pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
         Ok(Self {
             trigger: Trigger::from_options(options, TRIGGER)?,

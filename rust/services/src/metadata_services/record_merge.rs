@@ -15,9 +15,6 @@ use mortice_merge::merge::fold::metadata_rules::{
 type Members<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
 
 /// The type of a record.
-///
-/// # Errors
-/// `InvalidTable` for a type that is not a number.
 fn record_type(record: &Value<'_>) -> Result<Option<i64>> {
     match member(record, TYPE) {
         Some(Value::Int(kind)) => Ok(Some(*kind)),
@@ -27,9 +24,6 @@ fn record_type(record: &Value<'_>) -> Result<Option<i64>> {
 }
 
 /// Merges two records of `schema`.
-///
-/// # Errors
-/// As for [`MergeKind::of_types`]; `InvalidTable` for records of another form.
 pub(super) fn merge<'a>(older: Value<'a>, newer: Value<'a>, schema: &Schema) -> Result<Value<'a>> {
     let kind = MergeKind::of_types(record_type(&older)?, record_type(&newer)?)?;
     let name = match kind {

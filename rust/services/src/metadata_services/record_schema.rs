@@ -18,9 +18,6 @@ pub(super) struct TargetSchema {
 
 impl TargetSchema {
     /// The oldest schema from that of the metadata table's version on that has all fields of the records.
-    ///
-    /// # Errors
-    /// `Unsupported` if there is none: a later release of Hudi wrote to the metadata table.
     pub(super) fn of_sources<'a>(
         table: &'static RecordSchema,
         sources: impl Iterator<Item = &'a Schema> + Clone,
@@ -131,9 +128,6 @@ impl RecordReader {
     }
 
     /// Decodes a record as one of the target schema.
-    ///
-    /// # Errors
-    /// `CorruptLog` for bytes that are no such record.
     pub(super) fn decode<'a>(&'a self, record: &'a [u8], target: &TargetSchema) -> Result<Value<'a>> {
         let value = decode_value(self.schema.root(), record)?;
         if self.is_target { Ok(value) } else { adapted(value, self.schema.root(), target.schema.root()) }

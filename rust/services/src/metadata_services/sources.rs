@@ -50,10 +50,6 @@ pub(super) struct Sources {
 
 impl Sources {
     /// Opens the files of a slice. Blocks of instants that `is_committed` refuses are left out.
-    ///
-    /// # Errors
-    /// `CorruptLog` for damage, even where Hudi skips it: what is left out here is lost to readers that would notice it. `Unsupported`
-    /// for blocks and files that this release does not know; those of the storage.
     pub(super) fn open(
         table: &ServiceTable,
         slice: &FileSlice,
@@ -154,9 +150,6 @@ impl SortedSource {
     }
 
     /// The next key with its entry, in the order of the keys' bytes; none at the end.
-    ///
-    /// # Errors
-    /// `CorruptLog` for damage; those of the storage.
     pub(super) fn next_entry(&mut self) -> Result<Option<(Bytes, Entry)>> {
         let (scan, current) = match &mut self.stream {
             Stream::Deletes(keys) => return Ok(keys.next().map(|key| (key, Entry::Delete))),

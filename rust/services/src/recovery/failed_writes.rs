@@ -30,9 +30,6 @@ impl RolledBack {
 /// Rolls failed writes back, newest first. `timeline` was read just before.
 ///
 /// With several writers the caller holds the lock, under which writers create heartbeat and instant, and complete it.
-///
-/// # Errors
-/// As for [`Rollbacks::roll_back`].
 pub(crate) fn roll_back_failed_writes(
     rollbacks: &Rollbacks<'_>,
     timeline: &Timeline,
@@ -54,9 +51,6 @@ pub(crate) fn roll_back_failed_writes(
 
 /// Why a failed write cannot be rolled back in the metadata table, if there is one. A writer that had lost its lock may have completed it,
 /// and taken it off again; another one has compacted the metadata table meanwhile.
-///
-/// # Errors
-/// Those of the storage.
 pub(crate) fn refused_by_metadata(
     rollbacks: &Rollbacks<'_>,
     timeline: &Timeline,
@@ -75,9 +69,6 @@ pub(crate) fn refused_by_metadata(
 }
 
 /// The requested times of failed writes on a timeline that was read just before, oldest first.
-///
-/// # Errors
-/// Those of the storage.
 pub(crate) fn failed_writes(
     store: &dyn FileStore,
     timeline: &Timeline,

@@ -17,9 +17,6 @@ use mortice_table::timeline::{Action, Instant};
 
 /// Deletes data files of writes that completed rollbacks on the active timeline have undone. A table without such files is listed
 /// only in the partitions that these rollbacks name. The caller holds the table's lock, if it has one.
-///
-/// # Errors
-/// Those of the storage, and of reading the archive.
 pub(crate) fn delete_late_files(table: &ServiceTable) -> Result<()> {
     let mut listings = Listings::new(&table.store);
     let is_rollback = |instant: &&Instant| instant.action == Action::Rollback && instant.is_completed();
@@ -39,9 +36,6 @@ pub(crate) fn delete_late_files(table: &ServiceTable) -> Result<()> {
 
 /// Deletes files of a metadata table whose instants its timeline has not, although it begins before them: from table version 8 on,
 /// where names have the instants. Rollbacks there name what they have listed. The caller holds the table's lock, if it has one.
-///
-/// # Errors
-/// Those of the storage, and of reading the archive.
 pub(crate) fn delete_late_files_of_metadata(metadata: &ServiceTable) -> Result<()> {
     if metadata.is_v1() {
         return Ok(());

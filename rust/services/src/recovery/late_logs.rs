@@ -52,9 +52,6 @@ impl<'a> LateLogs<'a> {
     }
 
     /// Undoes a log file of an instant that is not on the timeline.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) fn undo(&mut self, path: &DataPath) -> Result<()> {
         let Some(log) = self.written(path)? else { return Ok(()) };
         match self.blocks_of(path)? {
@@ -65,9 +62,6 @@ impl<'a> LateLogs<'a> {
     }
 
     /// Deletes a log file if it has no other blocks and no table service is to read it.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) fn delete_if_alone(&mut self, path: &DataPath) -> Result<()> {
         let Some(log) = self.written(path)? else { return Ok(()) };
         match self.blocks_of(path)? {

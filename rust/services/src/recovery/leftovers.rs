@@ -26,9 +26,6 @@ use mortice_write::write::{Marker, MarkerKind, Markers};
 const TEMP: &str = ".hoodie/.temp";
 
 /// Removes what stopped writers left. With several writers the caller holds the lock.
-///
-/// # Errors
-/// Those of the storage.
 pub(crate) fn remove_leftovers(rollbacks: &Rollbacks<'_>, heartbeat: HeartbeatOptions) -> Result<()> {
     // Before the timeline: an instant is created before its markers.
     let marked = marked_instants(rollbacks)?;
@@ -71,9 +68,6 @@ fn marked_instants(rollbacks: &Rollbacks<'_>) -> Result<Vec<RequestedTime>> {
 /// Args:
 ///     instant: The attempt's instant.
 ///     begun: The data files that the attempt has begun, by their paths from the table.
-///
-/// # Errors
-/// Those of the storage.
 pub(crate) fn remove_files_of_attempt(
     rollbacks: &Rollbacks<'_>,
     instant: &RequestedTime,

@@ -51,9 +51,6 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 
 /// The requested time that a user names.
-///
-/// # Errors
-/// `InvalidArgument` if the text is no instant.
 fn requested_time(text: &str) -> Result<RequestedTime> {
     RequestedTime::parse(text).ok_or_else(|| {
         Error::invalid_argument(format!("{text:?} is not the requested time of an instant, such as 20240101120000000"))

@@ -43,9 +43,6 @@ pub(crate) struct BegunRestore {
 
 impl Rollbacks<'_> {
     /// The instants that a restore undoes, in this order.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if there is no such completed write, or one of the instants to undo is savepointed; those of reading plans.
     pub(crate) fn instants_after(&self, timeline: &Timeline, time: &RequestedTime) -> Result<Vec<Instant>> {
         let Some(kept) = timeline.writes_at(time).find(|instant| instant.is_completed()) else {
             let message = "the active timeline has no completed write of this requested time";
@@ -92,9 +89,6 @@ impl Rollbacks<'_> {
     }
 
     /// The restore that was begun and not completed.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a plan that cannot be read; `Unsupported` for one of Hudi before 0.13, which has no instant to restore to.
     pub(crate) fn begun_restore(&self, timeline: &Timeline) -> Result<Option<BegunRestore>> {
         let Some(restore) = timeline.pending(Action::Restore).next() else { return Ok(None) };
         let time = &restore.requested_time;
@@ -109,9 +103,6 @@ impl Rollbacks<'_> {
     }
 
     /// Puts the plan of a restore on the timeline.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) fn begin_restore(
         &self,
         timeline: Timeline,
@@ -131,9 +122,6 @@ impl Rollbacks<'_> {
     }
 
     /// Undoes the instants of a restore, and completes it. It can be repeated.
-    ///
-    /// # Errors
-    /// `InvalidTable` if a plan or a marker names files that are not its instant's; those of the storage.
     pub(crate) fn run_restore(&self, begun: &BegunRestore) -> Result<()> {
         let started = self.store.time().monotonic();
         let BegunRestore { restore, restored_to, instants } = begun;
@@ -185,9 +173,6 @@ impl Rollbacks<'_> {
     }
 
     /// Takes rollbacks off the timeline that a completed restore left, which was stopped before it did so itself.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) fn forget_rollbacks_of_restores(&self, timeline: &Timeline) -> Result<()> {
         let mut restores = timeline.instants().iter().filter(|instant| instant.action == Action::Restore);
         let Some(restore) = restores.rfind(|restore| restore.is_completed()) else { return Ok(()) };
@@ -208,9 +193,6 @@ impl Rollbacks<'_> {
 
 /// Makes sure that no restore is under way: what else changes the table would delete files that the restore needs, or archive instants
 /// that it is to undo.
-///
-/// # Errors
-/// `Unsupported`, saying how to go on, if one is.
 pub(crate) fn check_no_restore(timeline: &Timeline) -> Result<()> {
     let Some(restore) = timeline.pending(Action::Restore).next() else { return Ok(()) };
     let message = format!(

@@ -34,15 +34,9 @@ use mortice_write::write::Markers;
 /// The metadata table's part of a rollback.
 pub(crate) trait MetadataRollback {
     /// Makes sure that the instant can be undone in the metadata table, before anything is.
-    ///
-    /// # Errors
-    /// `Unsupported` if it cannot.
     fn check(&self, failed: &RequestedTime) -> Result<()>;
 
     /// Undoes in the metadata table what the failed instant wrote there. It may be repeated.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()>;
 
     /// The timeline of the metadata table, which a new rollback must be later than.
@@ -51,17 +45,11 @@ pub(crate) trait MetadataRollback {
     }
 
     /// What stopped writers left in the metadata table.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn leftovers(&self) -> Result<Option<MetadataLeftovers>> {
         Ok(None)
     }
 
     /// Removes it, given the table's timeline, which was read after it was listed.
-    ///
-    /// # Errors
-    /// Those of the storage.
     fn remove_leftovers(&self, _: &MetadataLeftovers, _: &Timeline, _: HeartbeatOptions) -> Result<()> {
         Ok(())
     }
@@ -187,9 +175,6 @@ struct Planned {
 
 impl Rollbacks<'_> {
     /// Reads the timeline as it is now.
-    ///
-    /// # Errors
-    /// As for [`Timeline::load`].
     pub(crate) fn timeline(&self) -> Result<Timeline> {
         let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.store);
         Timeline::load(&place, self.config)
@@ -211,18 +196,12 @@ impl Rollbacks<'_> {
     }
 
     /// The same for a write that was taken for dead. None also if it is completed: its writer has done that since, and saw no rollback.
-    ///
-    /// # Errors
-    /// As for [`Self::roll_back`].
     pub(crate) fn roll_back_failed(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
         self.undo_pending(target, Remains::Nothing)
     }
 
     /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline. None also if
     /// the plan is completed: another process has executed it since, and its files are part of the table.
-    ///
-    /// # Errors
-    /// As for [`Self::roll_back`].
     pub(crate) fn roll_back_execution(&self, service: &RequestedTime) -> Result<Option<RequestedTime>> {
         self.undo_pending(service, Remains::Plan)
     }
@@ -279,9 +258,6 @@ impl Rollbacks<'_> {
     }
 
     /// Rolls an instant back in the course of a restore, which publishes the result. The rollback stays pending.
-    ///
-    /// # Errors
-    /// As for [`Self::roll_back`].
     pub(crate) fn roll_back_for_restore(&self, target: Instant) -> Result<HoodieRollbackMetadata> {
         let started = self.store.time().monotonic();
         let planned = self.plan_or_resume(self.timeline()?, target, UndoneFiles::OfInstantAndItsSlices)?;
@@ -295,9 +271,6 @@ impl Rollbacks<'_> {
 
     /// Gives up rollbacks of completed instants that have undone nothing. The writer of such an instant, which was taken for dead, may have
     /// completed it before the plan was there, and has reported that; nor has a rollback that a user asked for undone anything then.
-    ///
-    /// # Errors
-    /// As for [`Self::begun`].
     pub(crate) fn give_up_unstarted(&self) -> Result<()> {
         for begun in self.all_begun(&self.timeline()?)? {
             if begun.target.is_completed() && !begun.is_started {
@@ -308,9 +281,6 @@ impl Rollbacks<'_> {
     }
 
     /// Goes on with rollbacks that were begun, whether their instants are still on the timeline or not.
-    ///
-    /// # Errors
-    /// As for [`Self::roll_back`].
     pub(crate) fn finish_pending(&self) -> Result<Vec<RequestedTime>> {
         let timeline = self.timeline()?;
         let mut begun: Vec<BegunRollback> = self.all_begun(&timeline)?;
@@ -325,9 +295,6 @@ impl Rollbacks<'_> {
     }
 
     /// A rollback of an instant that was begun.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a plan that cannot be read; those of the storage.
     pub(crate) fn begun(&self, timeline: &Timeline, target: &RequestedTime) -> Result<Option<BegunRollback>> {
         Ok(self.all_begun(timeline)?.into_iter().find(|begun| begun.target.requested_time == *target))
     }
@@ -357,9 +324,6 @@ impl Rollbacks<'_> {
     }
 
     /// What a rollback of an instant would do.
-    ///
-    /// # Errors
-    /// `InvalidTable` if a plan or a marker names files that are not the instant's; those of the storage.
     pub(crate) fn preview(&self, target: &Instant, files: UndoneFiles) -> Result<UndonePreview> {
         let timeline = self.timeline()?;
         let undo = match self.pending(&timeline, target)? {

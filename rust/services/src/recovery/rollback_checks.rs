@@ -27,10 +27,6 @@ impl Rollbacks<'_> {
     ///     timeline: The timeline as it is now.
     ///     time: The instant's requested time.
     ///     heartbeat: When a writer counts as dead; none if the table has one writer, which is not writing.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if there is no such write, or it may not be rolled back, with the reason and what to do; `Unsupported` for an
-    /// archived one.
     pub(crate) fn check(
         &self,
         timeline: &Timeline,

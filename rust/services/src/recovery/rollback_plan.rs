@@ -56,9 +56,6 @@ type Slices = BTreeMap<SliceKey, BTreeSet<String>>;
 
 impl Undo {
     /// By the markers of a pending instant.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a marker of a file that is not the instant's.
     pub(crate) fn from_markers(
         config: &TableConfig,
         instant: &RequestedTime,
@@ -82,9 +79,6 @@ impl Undo {
     }
 
     /// By the commit metadata of a completed instant.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a file that is not the instant's.
     pub(crate) fn from_commit(
         config: &TableConfig,
         instant: &RequestedTime,
@@ -130,9 +124,6 @@ impl Undo {
     }
 
     /// Adds all data files of the table whose names have an instant.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub(crate) fn add_files_of(&mut self, instant: &RequestedTime, listings: &mut Listings<'_>) -> Result<()> {
         for partition in listings.partitions()? {
             let path = |name: &String| DataPath { partition: partition.clone(), name: name.clone() };
@@ -150,9 +141,6 @@ impl Undo {
     }
 
     /// By a plan on the timeline, of this or of another writer.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a file that is not the instant's, and for a rollback block in a table that has none.
     pub(crate) fn from_plan(config: &TableConfig, instant: &RequestedTime, plan: &HoodieRollbackPlan) -> Result<Self> {
         let mut undo = Self::default();
         // Hudi has a request for each log file, and a slice needs one block.
@@ -187,9 +175,6 @@ impl Undo {
     }
 
     /// Makes sure that nothing but regular files of the table would be deleted or written to, before anything is.
-    ///
-    /// # Errors
-    /// As for [`FileStore::check_removable`].
     pub(crate) fn check_removable(&self, store: &dyn FileStore) -> Result<()> {
         self.deletions.iter().try_for_each(|path| store.check_removable(&path.path()))?;
         let mut logs = self.logs.iter().flat_map(LogRollback::paths);

@@ -50,9 +50,6 @@ impl UndoFiles<'_> {
     }
 
     /// Undoes what was begun since the plan was made.
-    ///
-    /// # Errors
-    /// As for [`Self::run`].
     pub(crate) fn undo(&self, since: &Undo, done: &mut RolledBackFiles) -> Result<()> {
         self.delete(&since.deletions, done)?;
         self.append_rollbacks(&since.logs, &mut Listings::new(self.store), done)
@@ -103,9 +100,6 @@ impl UndoFiles<'_> {
     }
 
     /// Appends a rollback block to a slice, in a log file of its own.
-    ///
-    /// # Errors
-    /// Those of the store; `Internal` if no version is free.
     pub(crate) fn append_rollback(
         &self,
         slice: &LogRollback,
@@ -180,9 +174,6 @@ impl UndoFiles<'_> {
 }
 
 /// Whether a log file has a block that rolls an instant back.
-///
-/// # Errors
-/// Those of the store.
 pub(crate) fn rolls_back(store: &Arc<dyn FileStore>, path: &DataPath, instant: &RequestedTime) -> Result<bool> {
     let is_rollback = |block: Block| {
         matches!(block.kind, BlockKind::Sound(BlockType::Command))

@@ -23,9 +23,6 @@ pub(super) struct Claims {
 
 impl Transaction {
     /// What the write claims.
-    ///
-    /// # Errors
-    /// Those of options, which were checked before.
     pub(super) fn claims(&self, statuses: &[WriteStatus], extra: &CommitExtra) -> Result<Claims> {
         // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
         let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
@@ -51,9 +48,6 @@ impl Transaction {
 
 impl Claims {
     /// Compares the inserted keys with those of writes that were completed since: all but a few, before the lock is taken.
-    ///
-    /// # Errors
-    /// As for [`Self::check`].
     pub(super) fn check_early(&mut self, write: &Transaction) -> Result<()> {
         let Some(new_keys) = &mut self.new_keys else { return Ok(()) };
         if !write.has_completed_since()? {
@@ -64,9 +58,6 @@ impl Claims {
     }
 
     /// Makes sure that the write is still pending, and has nothing in common with others.
-    ///
-    /// # Errors
-    /// `WriteConflict` otherwise; those of the storage.
     pub(super) fn check(&mut self, write: &Transaction, now: &OpenTable) -> Result<()> {
         let none = WrittenGroups::default();
         let check = write.conflict_check(now, self.groups.as_ref().unwrap_or(&none));
@@ -86,9 +77,6 @@ impl Claims {
     ///     write: This write.
     ///     now: The table, read under the lock.
     ///     among: The requested times of the others.
-    ///
-    /// # Errors
-    /// As for [`Self::check`].
     pub(super) fn check_completed(
         &mut self,
         write: &Transaction,

@@ -23,9 +23,6 @@ pub struct ColumnIds {
 
 impl ColumnIds {
     /// Those that a table has now; none if its columns have none.
-    ///
-    /// # Errors
-    /// Those of reading commit metadata and history.
     pub(super) fn of_table(table: &OpenTable) -> Result<Option<Self>> {
         let Some(latest) = table_schema::column_ids(&table.timeline, &table.config)? else { return Ok(None) };
         let stored = history_text(table.storage.as_ref(), &table.timeline)?;
@@ -37,9 +34,6 @@ impl ColumnIds {
 
 /// What a write has besides its files, with the schema as the table stores it, if it is the same: with descriptions of columns, which
 /// rows do not have.
-///
-/// # Errors
-/// Those of reading commit metadata.
 pub(super) fn with_stored_schema(table: &OpenTable, extra: &CommitExtra) -> Result<CommitExtra> {
     let Some(stored) = table_schema::stored_text(&table.timeline, &table.config)? else { return Ok(extra.clone()) };
     let is_described = stored.contains("\"doc\"") && extra.column_ids.is_none();
@@ -55,9 +49,6 @@ fn own_columns(schema: &str) -> Result<Vec<Field>> {
 
 impl Transaction {
     /// Writes the history of columns, which counts once the write is completed.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(super) fn write_history(&self, ids: &ColumnIds, completion: &CompletionTime) -> Result<()> {
         let time = &self.instant;
         let completed = match self.files.layout() {

@@ -16,9 +16,6 @@ use mortice_write::write::WriteStatus;
 
 /// The metadata of a commit, apart from replaced file groups. Its schema has no `_hoodie_operation`, as in Hudi: that files have the
 /// column is recorded beside it.
-///
-/// # Errors
-/// `InvalidArgument` for a schema that is none.
 pub(super) fn commit_metadata(
     operation: WriteOperation,
     statuses: &[WriteStatus],
@@ -63,9 +60,6 @@ fn without_operation(schema: &str) -> Result<(String, bool)> {
 }
 
 /// The bytes of the completed instant.
-///
-/// # Errors
-/// As for [`TimelineWriter::commit_content`].
 pub(super) fn completed_content(
     files: &TimelineWriter,
     action: Action,

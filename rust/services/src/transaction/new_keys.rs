@@ -27,9 +27,6 @@ pub(super) struct NewKeys {
 impl Transaction {
     /// The keys that the write inserts; none if no other writer can insert the same: there is one writer, rows have no keys, keys may be
     /// there twice, or each key has a bucket, in which both write.
-    ///
-    /// # Errors
-    /// Those of options, which were checked before.
     pub(super) fn new_keys(&self, statuses: &[WriteStatus]) -> Result<Option<NewKeys>> {
         let (config, options) = (&self.table.config, self.target.options());
         let is_unique = match self.operation {
@@ -59,9 +56,6 @@ impl Transaction {
     }
 
     /// Whether others have completed writes since this one began: one listing.
-    ///
-    /// # Errors
-    /// Those of listing the timeline.
     pub(super) fn has_completed_since(&self) -> Result<bool> {
         let is_new =
             |file: &Instant| file.is_completed_write() && !self.table.timeline.is_completed(&file.requested_time);
@@ -71,9 +65,6 @@ impl Transaction {
 
 impl NewKeys {
     /// Makes sure that no write that was completed since has inserted one of the keys. Each is looked at once.
-    ///
-    /// # Errors
-    /// `WriteConflict`, naming the other instant and the key, or the file of the other write that cannot be read; those of reading files.
     pub(super) fn check(&mut self, check: &ConflictCheck<'_>, now: &OpenTable) -> Result<()> {
         let (mut others, mut files) = (Vec::new(), Vec::new());
         check.visit_completed_since(&mut |other, metadata| {

@@ -44,9 +44,6 @@ impl Transaction {
     /// Makes sure, after the inflight file was created, that nobody had rolled the write back before. The timeline would
     /// begin with it if later instants were archived since, and readers would take these for not completed. It is deleted
     /// then.
-    ///
-    /// # Errors
-    /// `WriteConflict` if one had; those of the storage.
     pub(super) fn confirm_inflight(&self) -> Result<()> {
         if self.heartbeat.is_none() {
             return Ok(());
@@ -63,9 +60,6 @@ impl Transaction {
     }
 
     /// Makes sure, where there may be other writers, that none takes this one for dead and none has rolled the instant back.
-    ///
-    /// # Errors
-    /// `WriteConflict` otherwise; those of the storage.
     pub(super) fn check_place(&self) -> Result<()> {
         self.check_alive()?;
         if self.heartbeat.is_some() { self.check_pending() } else { Ok(()) }
@@ -79,9 +73,6 @@ impl Transaction {
     ///     completed: The completed instant, which this write created.
     ///     lock: The lock, which another writer may have taken over: it is taken again then.
     ///     compared: What was compared.
-    ///
-    /// # Errors
-    /// `WriteConflict` if the write is not part of the table; if it is not known, those of the storage.
     pub(super) fn confirm(
         &self,
         completed: &Instant,

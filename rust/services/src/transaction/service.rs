@@ -24,18 +24,12 @@ pub(crate) type MakePlan<'a> = &'a dyn Fn(&OpenTable, &RequestedTime) -> Result<
 pub(crate) type ExecutePlan<'a> = &'a dyn Fn(Transaction) -> Result<Committed>;
 
 /// Plans a service under the table's lock, after failed writes were rolled back, and returns its requested time.
-///
-/// # Errors
-/// As for [`Transaction::begin`]; those of `plan`.
 pub(crate) fn schedule(target: &WritableTable, action: Action, plan: MakePlan<'_>) -> Result<Option<RequestedTime>> {
     let planned = target.locked(|table, _| request(target, table, action, plan))?;
     Ok(planned.map(|(instant, _)| instant))
 }
 
 /// Plans a service and begins to execute the plan, while the table is locked once.
-///
-/// # Errors
-/// As for [`schedule`] and [`begin_service`].
 pub(crate) fn schedule_and_begin(
     target: &Arc<WritableTable>,
     operation: WriteOperation,
@@ -114,10 +108,6 @@ fn begin_locked(
 /// Brings the metadata table into the state that options ask for, under the lock, after failed writes were rolled back. With `rebuilds`
 /// it is deleted before, even if it is damaged, and gets the partitions that it had. What earlier attempts left that were stopped is
 /// deleted. Returns the table as it is then.
-///
-/// # Errors
-/// As for [`Transaction::begin`]; `Unsupported`, before anything is changed, if it cannot be built now; those of building it, after
-/// which it can be repeated.
 pub(crate) fn change_metadata(target: &WritableTable, rebuilds: bool) -> Result<Arc<OpenTable>> {
     target.locked(|mut table, _| {
         let mut target = target.clone();

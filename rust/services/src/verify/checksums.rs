@@ -14,9 +14,6 @@ use mortice_storage::{FileSource, SectionSource, Storage, parallel};
 
 /// Compares the checksums of all stored files: pages of parquet files, blocks of HFiles, also of those in logs. The statistics of parquet
 /// files whose footer has no checksum are compared with their values.
-///
-/// # Errors
-/// Those of the storage; `Interrupted` by a signal.
 pub(super) fn wrong_checksums(storage: &dyn Storage, stored: &[&StoredFiles]) -> Result<Vec<Finding>> {
     let files = stored.iter().flat_map(|stored| stored.data_files());
     let paths: Vec<String> = files.map(|(partition, name, ..)| joined(partition, name)).collect();

@@ -7,9 +7,6 @@ use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, QueryOptions};
 
 /// Reads each slice, one at a time, and drops its rows. A file that cannot be read is a finding.
-///
-/// # Errors
-/// Those of listing the slices; `Unsupported` for what this release does not read; `Interrupted` by a signal.
 pub(super) fn unreadable_files(table: &OpenTable) -> Result<(Vec<Finding>, u64)> {
     let (mut found, mut rows) = (Vec::new(), 0_u64);
     for slice in table.file_slices(None, &Filter::default())? {

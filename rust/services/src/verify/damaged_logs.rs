@@ -17,9 +17,6 @@ use mortice_table::timeline::WrittenRanges;
 ///     stored: Its files.
 ///     written: The files that active writes name, whose lengths were compared.
 ///     contents: Whether the blocks of the logs are read as well.
-///
-/// # Errors
-/// Those of the storage and of reading the archive; `Interrupted` by a signal.
 pub(super) fn damaged_logs(
     table: &OpenTable,
     stored: &StoredFiles,

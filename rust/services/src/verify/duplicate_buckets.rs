@@ -10,9 +10,6 @@ use mortice_table::plan::OpenTable;
 use mortice_write::index::{are_buckets, shared_buckets};
 
 /// Finds them, in tables whose file groups are buckets.
-///
-/// # Errors
-/// Those of listing the file groups.
 pub(super) fn duplicate_buckets(table: &OpenTable) -> Result<Vec<Finding>> {
     Ok(among(&table.file_slices(None, &Filter::default())?))
 }

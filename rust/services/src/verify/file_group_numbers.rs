@@ -60,9 +60,6 @@ impl FileGroupNumbers {
     }
 
     /// Partition and file id.
-    ///
-    /// # Errors
-    /// `Internal` for a number that no file group has.
     pub(crate) fn group(&self, number: u32) -> Result<(&str, &str)> {
         let group = usize::try_from(number).ok().and_then(|number| self.groups.get(number));
         let (partition, file_id) = group.ok_or_else(|| Error::internal("a number that no file group has"))?;

@@ -24,9 +24,6 @@ const LEAST_BUFFER: usize = 1 << 20;
 
 /// Reads the keys of all rows and of the record index, if the table has one, and compares them. Memory is bounded: keys are sorted in
 /// files of the table's `spill_dir`.
-///
-/// # Errors
-/// Those of planning and of the spilled files; what is wrong with the table is in the findings.
 pub(super) fn key_findings(store: &Arc<dyn FileStore>, table: &OpenTable, is_global: bool) -> Result<Vec<Finding>> {
     let slices = table.file_slices(None, &Filter::default())?;
     let mut numbers = FileGroupNumbers::of_slices(&slices)?;

@@ -32,9 +32,6 @@ pub fn keys_of_slice(
 }
 
 /// Adds the keys of all rows of slices, merged as of now. Returns the slices that cannot be read.
-///
-/// # Errors
-/// As for [`OpenTable::record_keys`] and [`keys_of_slice`]; those of setting keys aside.
 pub(super) fn add_row_keys(
     table: &OpenTable,
     slices: &[FileSlice],
@@ -58,9 +55,6 @@ pub(super) fn add_row_keys(
 }
 
 /// Adds all keys of the record index, with the file groups that it names.
-///
-/// # Errors
-/// What reading the index may fail with.
 pub(super) fn add_index_keys(table: &OpenTable, numbers: &mut FileGroupNumbers, sorter: &KeySorter) -> Result<()> {
     let metadata = table.metadata_index(RECORD_INDEX)?;
     let metadata = metadata.ok_or_else(|| Error::internal("a record index that is not there"))?;

@@ -17,9 +17,6 @@ const TEMP: &str = ".hoodie/.temp";
 const HEARTBEATS: &str = ".hoodie/.heartbeat";
 
 /// Finds them. Those of pending instants are a rollback's, and those of live writers their own.
-///
-/// # Errors
-/// Those of the storage.
 pub(super) fn leftovers(
     store: &Arc<dyn FileStore>,
     timeline: &Timeline,

@@ -24,9 +24,6 @@ pub(super) fn has_metadata_table(table: &OpenTable) -> bool {
 }
 
 /// Compares them. Files of pending writes may be in either.
-///
-/// # Errors
-/// Those of listing markers and of reading plans of cleans.
 pub(super) fn compare_with_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,

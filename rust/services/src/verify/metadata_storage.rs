@@ -36,9 +36,6 @@ pub(super) struct MetadataStorage {
 impl MetadataStorage {
     /// Opens it. None if it is not there or cannot be opened: then the table's files cannot be compared with it either, and that is a
     /// finding.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(super) fn open(store: &Arc<dyn FileStore>) -> Result<Option<Self>> {
         let place: Arc<dyn Storage> =
             Arc::new(SubfolderStorage::new(Arc::clone(store) as Arc<dyn Storage>, METADATA_ROOT));
@@ -55,9 +52,6 @@ impl MetadataStorage {
 
     /// Files of instants that are not on its timeline, such as those of a writer that went on after it was rolled back. Once the
     /// timeline begins after such an instant, its records count as committed.
-    ///
-    /// # Errors
-    /// Those of reading the archive.
     pub(super) fn orphans(&self) -> Result<Vec<Finding>> {
         let is_v1 = self.config.layout() == TimelineLayout::V1;
         let (archived, mut found) = (ArchivedWrites::new(&self.timeline), Vec::new());
@@ -92,9 +86,6 @@ impl MetadataStorage {
     }
 
     /// See [`uncommitted_files`].
-    ///
-    /// # Errors
-    /// Those of reading the archive.
     pub(super) fn uncommitted(&self) -> Result<Vec<Finding>> {
         uncommitted_files(&self.timeline, &self.stored, self.config.layout())
     }

@@ -11,9 +11,6 @@ use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, MetadataPart};
 
 /// Finds replaced file groups that have files, and that no active replace commit names.
-///
-/// # Errors
-/// Those of reading the archive and the active replace commits.
 pub(super) fn live_replaced_groups(table: &OpenTable, stored: &StoredFiles) -> Result<Vec<Finding>> {
     let mut present: BTreeMap<(&str, String), u64> = BTreeMap::new();
     for (partition, name, _, status) in stored.data_files() {

@@ -19,18 +19,12 @@ pub(super) struct StoredFiles {
 
 impl StoredFiles {
     /// Lists all partitions.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(super) fn list(store: &Arc<dyn FileStore>) -> Result<Self> {
         let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
         Self::list_at(place.as_ref(), "")
     }
 
     /// Lists all partitions of the table in a storage, whose paths begin with `root`.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(super) fn list_at(place: &dyn Storage, root: &str) -> Result<Self> {
         let mut found = BTreeMap::new();
         for partition in partitions(place)? {
@@ -78,9 +72,6 @@ pub(super) struct WrittenFiles {
 }
 
 /// Compares the files of completed writes on the active timeline with the storage.
-///
-/// # Errors
-/// Those of reading plans of cleans.
 pub(super) fn compare_with_timeline(table: &OpenTable, stored: &StoredFiles) -> Result<WrittenFiles> {
     let cleaned = table.timeline.files_of_cleans()?;
     let mut written = WrittenFiles { findings: Vec::new(), named: BTreeSet::new(), read: BTreeSet::new() };
@@ -129,9 +120,6 @@ fn compare_file(
 
 /// Files that no instant accounts for: of instants that are neither on the timeline nor in the archive, and of completed writes that do
 /// not name them, which attempts of tasks left. Those of pending instants are a rollback's.
-///
-/// # Errors
-/// Those of reading the archive.
 pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &WrittenFiles) -> Result<Vec<Finding>> {
     let timeline = &table.timeline;
     let is_v2 = table.config.layout() == mortice_merge::config::TimelineLayout::V2;
@@ -171,8 +159,6 @@ impl<'a> ArchivedWrites<'a> {
         Self { timeline, times: OnceCell::new() }
     }
 
-    /// # Errors
-    /// Those of reading the archive.
     pub(super) fn has(&self, instant: &RequestedTime) -> Result<bool> {
         if let Some(times) = self.times.get() {
             return Ok(times.contains(instant));

@@ -37,9 +37,6 @@ pub(super) struct TemporaryFile {
 pub(super) type TemporaryFiles = BTreeMap<String, TemporaryFile>;
 
 /// Finds them, in the folders of the timelines, and among the data files.
-///
-/// # Errors
-/// Those of the storage.
 pub(super) fn temporary_files(
     store: &dyn FileStore,
     config: &TableConfig,

@@ -16,9 +16,6 @@ use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// Files before the start of a timeline that no archived instant wrote. Readers take an instant before the start for completed, as only
 /// completed ones are archived. That one was not is known by its rollback alone.
-///
-/// # Errors
-/// Those of reading the archive.
 pub(super) fn uncommitted_files(
     timeline: &Timeline,
     stored: &StoredFiles,

@@ -11,9 +11,6 @@ use mortice_storage::{FileStore, OverlaidFolder, Storage};
 use mortice_table::plan::OpenTable;
 
 /// Finds them, and opens the table as it is without them.
-///
-/// # Errors
-/// As for [`UndoneWrite::find`]; those of opening the table.
 pub(super) fn without_undone(
     store: &Arc<dyn FileStore>,
     table: Arc<OpenTable>,

@@ -24,9 +24,6 @@ pub(super) fn unsupported_files(table: &OpenTable, stored: &StoredFiles) -> Vec<
 }
 
 /// Whether slices have such files, so that they are not read.
-///
-/// # Errors
-/// Those of listing the slices.
 pub(super) fn are_slices_refused(table: &OpenTable, stored: &StoredFiles) -> Result<bool> {
     if unsupported_files(table, stored).is_empty() {
         return Ok(false);

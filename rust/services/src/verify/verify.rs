@@ -118,9 +118,6 @@ pub(super) struct VerifiedFiles {
 
 impl VerifiedFiles {
     /// Lists them.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(super) fn list(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<Self> {
         let stored = StoredFiles::list(store)?;
         let metadata = if has_metadata_table(table) { MetadataStorage::open(store)? } else { None };

@@ -30,9 +30,6 @@ pub(crate) struct IoThread {
 
 impl IoThread {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`] if the system refuses a thread or an event queue.
     pub(crate) fn start() -> Result<Self> {
         let failed = |error| Error::io("could not start the I/O thread of an object store", error);
         let runtime: Runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -139,10 +136,6 @@ impl<T: Clone> PendingResult<T> {
     }
 
     /// Waits for the result. Any number of threads may wait.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Interrupted`] after a signal or a cancellation; [`ErrorKind::Internal`] if the I/O thread has
-    /// ended.
     pub(crate) fn wait(&self) -> Result<T> {
         loop {
             let value = self.state.lock();

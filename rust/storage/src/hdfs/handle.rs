@@ -61,9 +61,6 @@ pub(crate) struct InUse {
 
 impl HdfsHandle {
     /// Returns the handle of the cluster of `uri`. No request is sent.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for options and configuration files from which no client can be created.
     pub(crate) fn new(uri: &HdfsUri, options: HdfsOptions) -> Result<Arc<Self>> {
         let uri = HdfsUri { path: String::new(), ..uri.clone() };
         let is_same = |handle: &Self| handle.uri == uri && handle.options == options;
@@ -164,25 +161,16 @@ impl HdfsHandle {
     }
 
     /// Returns a number that identifies the client of this process, before or after a fork.
-    ///
-    /// # Errors
-    /// As for [`Self::start`].
     pub(crate) fn generation(&self) -> Result<u64> {
         Ok(self.live()?.generation)
     }
 
     /// Keeps the client from being ended at a fork until the result is dropped.
-    ///
-    /// # Errors
-    /// As for [`Self::start`].
     pub(crate) fn in_use(&self) -> Result<InUse> {
         Ok(InUse { _running: Arc::clone(&self.live()?.running) })
     }
 
     /// Starts an operation.
-    ///
-    /// # Errors
-    /// `Io` if the I/O thread cannot be started, `Unsupported` in a child that was forked while the client was in use.
     pub(crate) fn start<T, F>(
         &self,
         operation: impl FnOnce(Client) -> F + Send + 'static,
@@ -205,9 +193,6 @@ impl HdfsHandle {
     }
 
     /// Runs an operation and waits for it. `path` is for messages.
-    ///
-    /// # Errors
-    /// Errors of HDFS, by kind.
     pub(crate) fn run<T, F>(&self, path: &str, operation: impl FnOnce(Client) -> F + Send + 'static) -> Result<T>
     where
         T: Clone + Send + 'static,

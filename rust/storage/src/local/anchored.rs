@@ -36,9 +36,6 @@ pub(crate) struct AnchoredName {
 impl AnchoredName {
     /// Opens the folder of `path`, which is relative to `root`. Returns `None` if the folder does not exist and is not
     /// created.
-    ///
-    /// # Errors
-    /// `InvalidTable` if a folder below the root is a symbolic link, or if the path leads out of the root; `Io`.
     pub(crate) fn open(root: &Path, path: &str, missing: MissingFolder) -> Result<Option<Self>> {
         let mut parts = parts_of(root, path)?;
         let Some(name) = parts.pop() else {
@@ -51,9 +48,6 @@ impl AnchoredName {
     }
 
     /// Opens the folder of `path` and creates it if needed.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
     pub(crate) fn create(root: &Path, path: &str) -> Result<Self> {
         let opened = Self::open(root, path, MissingFolder::Create)?;
         opened.ok_or_else(|| Error::internal("a folder that was created is missing").in_file(path))
@@ -77,9 +71,6 @@ impl AnchoredName {
     }
 
     /// Opens the file to append to it.
-    ///
-    /// # Errors
-    /// `InvalidTable` if it is a symbolic link; `Ok(None)` if it does not exist.
     pub(crate) fn append(&self) -> Result<Option<File>> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match retry_on_intr(|| rustix::fs::openat(&self.folder, self.name.as_str(), flags, Mode::empty())) {
@@ -117,9 +108,6 @@ impl AnchoredName {
     }
 
     /// Creates a folder of this name, unless there is one.
-    ///
-    /// # Errors
-    /// As for [`Self::open`].
     pub(crate) fn create_folder(&self) -> Result<()> {
         open_child(&self.folder, &self.name, &self.path, MissingFolder::Create, FOLDER).map(|_| ())
     }

@@ -43,9 +43,6 @@ impl MappedFile {
 
     /// Maps a file of a table. Nobody may make it shorter while it is read: touching a page that is gone ends the
     /// process with SIGBUS. Its length is compared before each read, which notices most of it.
-    ///
-    /// # Errors
-    /// As for [`Self::map`].
     pub(super) fn map_shared(file: File, path: &str) -> std::io::Result<Self> {
         let mapped = Self::map(&file, path)?;
         Ok(Self { file: Some(file), ..mapped })

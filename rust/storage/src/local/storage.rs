@@ -108,9 +108,6 @@ impl LocalStorage {
     }
 
     /// Returns the local path of a path in this storage.
-    ///
-    /// # Errors
-    /// `InvalidTable` if the path leads out of the folder by its names.
     pub(crate) fn local_path(&self, path: &str) -> Result<PathBuf> {
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             let message = format!("the path {path:?} leads out of the table");
@@ -143,9 +140,6 @@ impl LocalStorage {
 
 impl LocalStorage {
     /// Returns the status of what a link in `folder` stands for.
-    ///
-    /// # Errors
-    /// `InvalidTable` if that is a folder which the link is in: listing the folders below it would never end.
     fn followed(&self, folder: &str, link: &Path) -> Result<std::io::Result<Metadata>> {
         let status = match std::fs::metadata(link) {
             Ok(status) if status.is_dir() => status,

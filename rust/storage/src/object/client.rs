@@ -104,9 +104,6 @@ impl ClientParts {
 }
 
 /// Creates the client of the store of `uri`.
-///
-/// # Errors
-/// `InvalidArgument` for options that the store does not support.
 pub(crate) fn client(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
     install_tls();
     match uri.service {

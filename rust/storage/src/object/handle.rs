@@ -47,9 +47,6 @@ static HANDLES: HandleRegistry<ObjectHandle> = HandleRegistry::new();
 
 impl ObjectHandle {
     /// Returns the handle of the store of `uri`. No request is sent.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for options from which no client can be created.
     pub(crate) fn for_store(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
         // Invalid options are reported when a table is opened, not by its first request.
@@ -118,9 +115,6 @@ impl ObjectHandle {
 
     /// Starts an operation of the store; its requests are counted in `requests`. It is repeated once if supplied
     /// credentials have expired.
-    ///
-    /// # Errors
-    /// `Io` if the I/O thread cannot be started.
     pub(crate) fn start<T, F>(
         &self,
         requests: &Arc<RequestCounters>,
@@ -146,9 +140,6 @@ impl ObjectHandle {
     }
 
     /// Starts an operation of the store that cannot be repeated.
-    ///
-    /// # Errors
-    /// `Io` if the I/O thread cannot be started.
     pub(crate) fn start_once<T, F>(
         &self,
         requests: &Arc<RequestCounters>,
@@ -167,9 +158,6 @@ impl ObjectHandle {
     }
 
     /// Runs an operation of the store and waits for it. `path` is for messages.
-    ///
-    /// # Errors
-    /// Errors of the store, by kind.
     pub(crate) fn run<T, F>(
         &self,
         requests: &Arc<RequestCounters>,

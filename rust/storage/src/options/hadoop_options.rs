@@ -61,10 +61,6 @@ pub(crate) struct ConvertedOptions {
 ///
 /// `account` is the storage account on Azure, which the URI may omit. Settings for options in `explicit`, which the
 /// user gave to mortice, are not looked up.
-///
-/// # Errors
-/// [`mortice_base::ErrorKind::Unsupported`] for an unsupported setting or class,
-/// [`mortice_base::ErrorKind::InvalidArgument`] for an invalid value; both name the setting.
 pub(crate) fn translate(
     settings: &BTreeMap<String, String>,
     uri: &ObjectUri,

@@ -234,9 +234,6 @@ pub(crate) fn unknown(service: ObjectStoreType, name: &str) -> Error {
 }
 
 /// Reads a bool as `object_store` does.
-///
-/// # Errors
-/// [`mortice_base::ErrorKind::InvalidArgument`] for other strings.
 pub(crate) fn parse_bool(name: &str, value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "y" => Ok(true),

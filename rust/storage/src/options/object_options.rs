@@ -180,9 +180,6 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
 }
 
 /// Returns the options that a function has supplied, by name.
-///
-/// # Errors
-/// As for [`ObjectOptions::parse`].
 pub(crate) fn own_options(service: ObjectStoreType, options: &BTreeMap<String, String>) -> Result<Options> {
     let (own, hadoop) = split(service, options)?;
     match hadoop.keys().next() {

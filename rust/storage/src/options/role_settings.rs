@@ -30,9 +30,6 @@ impl RoleSettings {
     /// Removes the options of a role from those of the store; returns `None` if the store's client itself supports
     /// them. `is_named` is true if the role was given explicitly, and not by an environment variable, which applies to
     /// web identities only.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for invalid values, and for a role without keys.
     pub(crate) fn take_from(options: &mut Options, is_named: bool) -> Result<Option<Self>> {
         let is_of_token = options.contains_key("web_identity_token_file");
         if !options.contains_key("role_arn") || is_of_token || !is_named {

@@ -43,9 +43,6 @@ pub fn set_credentials_supplier(supplier: CredentialsSupplier) {
 }
 
 /// Returns the result of a named function.
-///
-/// # Errors
-/// Errors of the function; `InvalidArgument` if no functions are registered.
 pub(crate) fn supply(name: &str, rejected: Option<u64>) -> Result<CredentialValues> {
     let Some(supplier) = SUPPLIER.get() else {
         return Err(Error::invalid_argument(

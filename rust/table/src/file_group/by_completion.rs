@@ -22,10 +22,6 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 
 /// Builds the slices of one file group, from completed files only.
-///
-/// # Errors
-/// `Unsupported` if the slice of a log depends on the completion time of an archived delta commit, and that time is not
-/// stored.
 pub(super) fn build(
     bases: Vec<ListedBase>,
     mut logs: Vec<ListedLog>,

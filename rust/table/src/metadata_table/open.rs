@@ -37,16 +37,10 @@ pub trait MetadataRows: Send + Sync {
     fn timeline(&self) -> &Timeline;
 
     /// Returns the rows of a partition with the given columns; if keys are given, only those of the keys.
-    ///
-    /// # Errors
-    /// Errors of planning and reading a snapshot.
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
 
     /// Calls `each` with some rows of a partition, batch by batch, in any order and from several threads. Only the
     /// batches that are being read are in memory.
-    ///
-    /// # Errors
-    /// Errors of planning and reading a snapshot, and of `each`.
     fn for_each_batch(
         &self,
         partition: &str,
@@ -56,9 +50,6 @@ pub trait MetadataRows: Send + Sync {
     ) -> Result<()>;
 
     /// Returns the rows of these keys in the base files of a partition.
-    ///
-    /// # Errors
-    /// Errors of planning and reading them.
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>>;
 }
 
@@ -117,9 +108,6 @@ impl MetadataTable {
     }
 
     /// Calls `each` with some rows of one of its partitions, batch by batch.
-    ///
-    /// # Errors
-    /// Errors of [`MetadataRows::for_each_batch`].
     pub(super) fn for_each_batch(
         &self,
         partition: &str,
@@ -131,9 +119,6 @@ impl MetadataTable {
     }
 
     /// Returns the rows that the given keys have in base files.
-    ///
-    /// # Errors
-    /// Errors of [`MetadataRows::base_rows`].
     pub(super) fn base_rows_of_keys(
         &self,
         partition: &str,

@@ -18,9 +18,6 @@ const ITEMS: u64 = 4;
 /// Returns the bytes that `query` reads of a base file, divided by the bytes of the file: more than 0, at most 1.
 ///
 /// The columns are those of the projection and of the filter, the record key, and the ordering fields.
-///
-/// # Errors
-/// `InvalidTable` or `Unsupported` if the schema of the query has no Arrow schema.
 pub(super) fn base_share(query: &Query) -> Result<f64> {
     let schema = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, ArrowMapping::Table)?;
     let mut read: BTreeSet<&str> = query.columns.iter().map(String::as_str).collect();

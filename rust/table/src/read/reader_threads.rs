@@ -35,8 +35,6 @@ impl ReaderThreads {
         self.process == std::process::id()
     }
 
-    /// # Errors
-    /// In a forked child, in which no thread sends anything.
     pub(super) fn check_here(&self) -> Result<()> {
         if self.are_here() {
             return Ok(());

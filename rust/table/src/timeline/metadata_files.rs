@@ -155,9 +155,6 @@ impl Timeline {
     }
 
     /// Returns the last completed clean, and the earliest instant that it retained if it cleaned by instants.
-    ///
-    /// # Errors
-    /// As for [`Timeline::commit_metadata`], for the clean.
     pub(super) fn last_clean(&self) -> Result<Option<(&Instant, Option<RequestedTime>)>> {
         let mut cleans = self.instants().iter().rev().filter(|instant| instant.action == Action::Clean);
         let Some(clean) = cleans.find(|instant| instant.is_completed()) else { return Ok(None) };

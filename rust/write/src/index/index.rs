@@ -47,23 +47,14 @@ pub trait Index: Debug + Send + Sync {
     }
 
     /// Finds the file group of each row's key. Under a global index it may be in another partition than the row.
-    ///
-    /// # Errors
-    /// `InvalidArgument` or `Unsupported` if the table was not written with this index; what listing and reading files may fail with.
     fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged>;
 
     /// The same, of keys whose rows were read from these partitions.
-    ///
-    /// # Errors
-    /// As for [`Self::tag`].
     fn tag_rows_of(&self, table: &Arc<OpenTable>, keys: &RowKeys, _partitions: BTreeSet<String>) -> Result<Tagged> {
         self.tag(table, keys)
     }
 
     /// How the tasks of a write find keys whose rows are spread over them.
-    ///
-    /// # Errors
-    /// `InvalidTable` if the table's record index cannot be read.
     fn task_look_up(&self, table: &OpenTable) -> Result<TaskLookUp>;
 
     /// Whether a key that is tagged with a file slice has a row there, so that nothing needs to be read. Logs delete keys of base files.
@@ -73,33 +64,21 @@ pub trait Index: Debug + Send + Sync {
 
     /// Whether keys may be tagged with file groups that have them no more: base files of merge-on-read tables hold keys that logs have
     /// deleted, or moved to another partition.
-    ///
-    /// # Errors
-    /// As for [`Self::task_look_up`].
     fn may_be_stale(&self, table: &OpenTable) -> Result<bool> {
         Ok(table.config.table_type == TableType::MergeOnRead)
     }
 
     /// The same of keys that are tagged with one file group alone.
-    ///
-    /// # Errors
-    /// As for [`Self::task_look_up`].
     fn may_be_stale_alone(&self, table: &OpenTable) -> Result<bool> {
         self.may_be_stale(table)
     }
 
     /// Refuses to insert rows without looking for their keys into a table that was written with another index than this one.
-    ///
-    /// # Errors
-    /// As for [`Self::tag`].
     fn check_inserts(&self, table: &OpenTable) -> Result<()> {
         layout_check::refuse_buckets(table, &table.write_view(None)?, self.name())
     }
 
     /// Refuses file slices in which keys are to be found, if another index than this one has made them.
-    ///
-    /// # Errors
-    /// As for [`Self::tag`].
     fn check_view(&self, table: &OpenTable, view: &WriteView) -> Result<()> {
         layout_check::refuse_buckets(table, view, self.name())?;
         layout_check::refuse_logs_alone(table, view, self.name())
@@ -111,9 +90,6 @@ pub trait Index: Debug + Send + Sync {
     }
 
     /// The checked file slices of these partitions.
-    ///
-    /// # Errors
-    /// As for [`Self::tag`].
     fn view(&self, table: &OpenTable, partitions: Option<&BTreeSet<String>>) -> Result<Arc<WriteView>> {
         let view = table.write_view(partitions)?;
         self.check_view(table, &view)?;

@@ -34,9 +34,6 @@ pub fn refuse_located_inserts(rows: &IndexedRows) -> Result<()> {
 }
 
 /// The same, of an index that is not global: the file groups are read that have logs.
-///
-/// # Errors
-/// As for [`refuse_located_inserts`]; what reading file slices may fail with.
 pub(super) fn refuse_present_inserts(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -> Result<()> {
     let located = located_inserts(rows);
     let numbers: Vec<u32> = (0_u32..).zip(&located).filter(|(_, is)| **is).map(|(row, _)| row).collect();
@@ -52,9 +49,6 @@ pub(super) fn refuse_present_inserts(table: &OpenTable, index: &dyn Index, rows:
 }
 
 /// The same, given the stored rows of their keys.
-///
-/// # Errors
-/// As for [`refuse_located_inserts`]; those of the batches.
 pub(super) fn refuse_stored_inserts(
     rows: &IndexedRows,
     stored: impl Iterator<Item = Result<RecordBatch>>,

@@ -109,9 +109,6 @@ impl IndexType {
 
 impl IndexOptions {
     /// What options say, for a table.
-    ///
-    /// # Errors
-    /// As for [`IndexType::from_options`]; `InvalidArgument` for values that do not fit.
     pub(super) fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let kind = IndexType::from_options(options)?;
         let moves = |name| {
@@ -134,9 +131,6 @@ impl IndexOptions {
 
 impl BucketOptions {
     /// The buckets that options name, for a table.
-    ///
-    /// # Errors
-    /// `Unsupported` for buckets of another kind; `InvalidArgument` for values that do not fit.
     pub(super) fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
         let engine = options.word(ENGINE)?;
         if !engine.eq_ignore_ascii_case("SIMPLE") {

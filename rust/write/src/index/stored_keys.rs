@@ -87,9 +87,6 @@ impl<'a> StoredKeys<'a> {
     }
 
     /// Calls `each` with the keys of a base file, batch by batch, and the number of the first row of each.
-    ///
-    /// # Errors
-    /// `InvalidTable` if a row has no key; those of reading the file and of `each`.
     pub(super) fn read(&self, file: Box<dyn base_file::BaseFile>, each: &mut EachKeys<'_>) -> Result<()> {
         let mut first = 0_u64;
         for batch in file.batches(&self.columns, BatchLimit::with_rows(BATCH_ROWS))? {
@@ -106,9 +103,6 @@ impl<'a> StoredKeys<'a> {
 
     /// Calls `each` with the keys of all rows of the slice's logs, batch by batch. Rows that were deleted later, or whose write was
     /// rolled back, are among them: a write of such a key is right in this file group, too.
-    ///
-    /// # Errors
-    /// As for [`Self::read`]; `CorruptLog` if a log is damaged.
     pub(super) fn read_logs(&self, slice: &FileSlice, each: &mut EachKeys<'_>) -> Result<()> {
         for file in &slice.log_files {
             let known = KnownFile { len: file.len, etag: file.etag.clone(), may_have_grown: true };
@@ -119,9 +113,6 @@ impl<'a> StoredKeys<'a> {
 
     /// Calls `each` with the keys of the rows that a write has put into a file, batch by batch. Without meta columns those of all rows of a
     /// base file: it is not known which are the write's.
-    ///
-    /// # Errors
-    /// As for [`Self::read`] and [`Self::read_logs`].
     pub(super) fn read_written(&self, rows: &WrittenRows, each: &mut EachKeys<'_>) -> Result<()> {
         let name = rows.path.rsplit('/').next().unwrap_or(&rows.path);
         let is_log = LogFileName::parse(name).is_some();

@@ -76,9 +76,6 @@ impl StoredRows {
     }
 
     /// The rows of a round, of which no two have the same key, and their keys.
-    ///
-    /// # Errors
-    /// `Internal` for rows that are not there.
     pub(super) fn of_round(&self, round: usize) -> Result<(RowBatches, Vec<&str>)> {
         let rows = self.rounds.get(round).into_iter().flatten();
         let mut keys: Vec<(usize, &str)> = rows.map(|(key, found)| (found.row, key.as_str())).collect();

@@ -18,10 +18,6 @@ use mortice_base::error::{Error, Result};
 use mortice_base::trusted::with_short_offsets;
 
 /// The columns of a schema, from a batch. Nullable columns that the batch lacks are null.
-///
-/// # Errors
-/// `InvalidArgument`, naming the column (and the row), if a column is missing, of a type that the table's does not hold, or has a
-/// value that cannot be stored.
 pub(crate) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64) -> Result<RecordBatch> {
     let column = |field: &FieldRef| {
         Ok(match batch.column_by_name(field.name()) {
@@ -37,9 +33,6 @@ pub(crate) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64)
 
 /// The columns of a batch that these fields are in, with no other fields, as the table's. Rows to delete need no more, and may lack
 /// what a row of the table must have. Columns that the table does not have stay as they are.
-///
-/// # Errors
-/// As for [`conformed`].
 pub(crate) fn conformed_fields(
     batch: &RecordBatch,
     schema: &SchemaRef,

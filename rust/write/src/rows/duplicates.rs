@@ -95,9 +95,6 @@ pub fn effective_operation(
 }
 
 /// Whether rows of one insert with the same key become one, if `hoodie.combine.before.insert` does not say.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not a boolean.
 pub(crate) fn combines_by_default(options: &WriteOptions) -> Result<bool> {
     options.boolean(DROP)
 }

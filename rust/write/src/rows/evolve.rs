@@ -31,9 +31,6 @@ pub(crate) enum SchemaChanges {
 
 impl SchemaChanges {
     /// Those that options ask for.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for values that the options do not have.
     pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
         match options.given_text(SCHEMA_CHANGES).map(str::trim) {
             Some("exact") => Ok(Self::None),
@@ -59,9 +56,6 @@ pub(crate) struct ColumnEvolution {
 
 impl ColumnEvolution {
     /// The one that options ask for.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for values that the options do not have.
     pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
         let fills = options.boolean(FILL_MISSING)? || options.boolean(RECONCILE)?;
         Ok(Self { changes: SchemaChanges::from_options(options)?, fills })
@@ -69,10 +63,6 @@ impl ColumnEvolution {
 
     /// The fields of a record of the table, of the Arrow types `own`, which hold the values of the columns `given`, too. `path` is the
     /// record's column, empty for the table. A field that cannot hold the values stays as it is.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the field, for a missing one, for one that is there twice, and for a new one that is not asked for, whose
-    /// name differs from another in case alone, or whose type a table cannot have.
     pub(crate) fn fields(self, record: &Record, own: &Fields, given: &Fields, path: &str) -> Result<Vec<Field>> {
         avro::check_names(given, &record.fields, path)?;
         let mut fields = Vec::with_capacity(record.fields.len());

@@ -59,9 +59,6 @@ fn is_decimal(kind: &DataType) -> bool {
 }
 
 /// Casts values to a type that may hold them.
-///
-/// # Errors
-/// `InvalidArgument`, naming row, column and value, for one that the type does not hold exactly.
 pub(super) fn exact(column: &ArrayRef, to: &DataType, place: ValuePlace<'_>) -> Result<ArrayRef> {
     let from = column.data_type();
     let converted = cast(column, to, place.path())?;
@@ -91,9 +88,6 @@ pub(super) fn exact(column: &ArrayRef, to: &DataType, place: ValuePlace<'_>) -> 
 }
 
 /// Values of a type of which the table's type holds none: nulls, or an error.
-///
-/// # Errors
-/// `InvalidArgument`, naming row, column and value, unless all values are null.
 pub(super) fn nulls_only(column: &ArrayRef, to: &DataType, place: ValuePlace<'_>, hint: &str) -> Result<ArrayRef> {
     let (from, path) = (column.data_type(), place.path());
     let remedy = format!("cast it before the write{hint}");

@@ -18,9 +18,6 @@ const NAMES: [&str; 4] = ["I", "-U", "U", "D"];
 const DELETES: [&str; 2] = ["-U", "D"];
 
 /// Whether files get the column. `is_stored` says whether those of the table have it.
-///
-/// # Errors
-/// `InvalidArgument` for rows that have the column although it is not allowed.
 pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &WriteOptions) -> Result<bool> {
     let is_given = given.fields().find(OPERATION).is_some();
     let is_allowed = options.given_boolean(option_names::ALLOW_OPERATION_METADATA_FIELD)?.unwrap_or(is_stored);
@@ -33,9 +30,6 @@ pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &Write
 }
 
 /// Refuses names that no operation has. Null is none.
-///
-/// # Errors
-/// `InvalidArgument`, naming the row.
 pub(crate) fn check_operations(rows: &RecordBatch, first_row: u64) -> Result<()> {
     let Some(operations) = operations_of(rows)? else { return Ok(()) };
     let unknown = operations.iter().position(|name| name.is_some_and(|name| !NAMES.contains(&name)));

@@ -215,9 +215,6 @@ impl Preparation<'_> {
     }
 
     /// Rows, and others behind them.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if their keys are too large together.
     pub(crate) fn chained(&self, first: &WriteRows, then: &WriteRows) -> Result<WriteRows> {
         first.chained(then, &self.source.schema.types)
     }

@@ -10,9 +10,6 @@ use mortice_base::row_number::at;
 
 /// One row for each key of which a row is marked by a merge ([`RowMark::Update`], [`RowMark::UnconditionalDelete`]). Rows of other keys
 /// stay.
-///
-/// # Errors
-/// `InvalidArgument`, naming the key, for rows of a key that differ.
 pub(super) fn one_change_of_each_key(rows: WriteRows, key_is_global: bool) -> Result<WriteRows> {
     let is_change = |mark| matches!(mark, RowMark::Update | RowMark::UnconditionalDelete);
     if !rows.marks.iter().any(is_change) {

@@ -10,9 +10,6 @@ use mortice_base::error::{Error, Result};
 
 /// Refuses a null in a required column or a required field, at any depth. The columns of the batch are those of the schema.
 /// `is_exempt` returns which rows may have such nulls: those that delete their keys, of which no values are written.
-///
-/// # Errors
-/// `InvalidArgument`, naming row and field.
 pub(crate) fn check_required(
     rows: &RecordBatch,
     columns: &Schema,

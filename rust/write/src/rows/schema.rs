@@ -150,9 +150,6 @@ pub fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
 
 /// The columns without the index of a pandas DataFrame, if it has no name and the table has no such column: pandas gives it one as it
 /// makes Arrow data, with each filter or sort of the rows, and the table would have the column for good.
-///
-/// # Errors
-/// `InvalidArgument` for a column with such a name that pandas does not say to be the index.
 fn without_pandas_index(given: &ArrowSchema, own: Option<&Schema>) -> Result<ArrowSchema> {
     let is_unknown_index = |name: &str| {
         let number = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));

@@ -72,9 +72,6 @@ pub(super) struct ChangeLog {
 
 impl ChangeLog {
     /// Begins the file, after its marker. `stored` is the schema of the base file, with its meta columns.
-    ///
-    /// # Errors
-    /// Those of the store; `InvalidArgument` for names that no log file can have.
     pub(super) fn new(
         store: &Arc<dyn FileStore>,
         mode: CdcMode,
@@ -102,9 +99,6 @@ impl ChangeLog {
     }
 
     /// Adds changes.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for rows that the schema does not take; those of the store.
     pub(super) fn add(&mut self, changes: &Changes<'_>) -> Result<()> {
         let (operation, before, after) = match changes {
             Changes::Inserted(rows) => ("i", None, Some(*rows)),
@@ -123,9 +117,6 @@ impl ChangeLog {
     }
 
     /// Writes what waits, and makes the file visible.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub(super) fn finish(mut self) -> Result<ChangeLogFile> {
         if !self.ends.is_empty() || !self.has_block {
             self.flush()?;

@@ -37,10 +37,6 @@ pub(super) struct FileMeta {
 
 impl FileMeta {
     /// A batch with its meta columns in front. Sequence numbers count from `first`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for record keys that are null, empty, or not one for each row; for meta columns that are missing or not
-    /// expected.
     pub(super) fn complete(&self, data: &RecordBatch, meta: MetaColumns<'_>, first: u64) -> Result<RecordBatch> {
         match meta {
             MetaColumns::Computed { record_keys } => {

@@ -96,9 +96,6 @@ impl Chunk {
     }
 
     /// The record batches in it.
-    ///
-    /// # Errors
-    /// `Internal` for bytes that are none.
     pub(crate) fn batches(&self) -> Result<Vec<RecordBatch>> {
         let Some(data) = &self.data else { return Ok(Vec::new()) };
         let (mut data, mut decoder, mut batches) = (data.clone(), StreamDecoder::new(), Vec::new());
@@ -109,9 +106,6 @@ impl Chunk {
     }
 
     /// The only record batch in it.
-    ///
-    /// # Errors
-    /// `Internal` for anything else.
     pub(crate) fn batch(&self) -> Result<RecordBatch> {
         let mut batches = self.batches()?;
         match (batches.pop(), batches.pop()) {
@@ -122,9 +116,6 @@ impl Chunk {
 }
 
 /// Record batches as bytes.
-///
-/// # Errors
-/// `Internal` for types that Arrow's format does not have.
 pub(crate) fn encoded(batches: &[RecordBatch]) -> Result<Buffer> {
     let Some(first) = batches.first() else { return Ok(Buffer::from_vec(Vec::<u8>::new())) };
     let mut writer = StreamWriter::try_new(Vec::new(), first.schema_ref()).map_err(unreadable)?;
@@ -144,9 +135,6 @@ pub(crate) fn schema() -> SchemaRef {
 }
 
 /// Chunks as a batch of rows.
-///
-/// # Errors
-/// `Internal` if they are too large for one.
 pub(crate) fn to_batch(chunks: &[Chunk]) -> Result<RecordBatch> {
     let numbers = |of: fn(&Chunk) -> i32| Arc::new(chunks.iter().map(of).collect::<Int32Array>()) as ArrayRef;
     let bytes = |of: fn(&Chunk) -> Option<&Buffer>| {
@@ -166,9 +154,6 @@ pub(crate) fn to_batch(chunks: &[Chunk]) -> Result<RecordBatch> {
 }
 
 /// The chunks of a batch, which share its memory.
-///
-/// # Errors
-/// `Internal` for batches with other columns.
 pub(crate) fn of_batch(batch: &RecordBatch) -> Result<Vec<Chunk>> {
     let other = || Error::internal("a batch that does not consist of chunks");
     let column = |at: usize| batch.columns().get(at).ok_or_else(other);

@@ -50,9 +50,6 @@ impl Distributor {
     }
 
     /// The source of further rows. Those that are held are handed on before.
-    ///
-    /// # Errors
-    /// As for [`Self::flush`].
     pub(crate) fn set_source(&mut self, source: u32, output: &mut Output) -> Result<()> {
         if self.source != source {
             self.flush(output)?;
@@ -62,9 +59,6 @@ impl Distributor {
     }
 
     /// The next chunk of an input, whose source is that of further rows. At the end of the input all rows are handed on.
-    ///
-    /// # Errors
-    /// Those of the input; as for [`Self::flush`].
     pub(crate) fn next_chunk(&mut self, input: &mut Chunks, output: &mut Output) -> Result<Option<Chunk>> {
         let chunk = input.next()?;
         match &chunk {
@@ -75,9 +69,6 @@ impl Distributor {
     }
 
     /// Adds rows that all go to one target.
-    ///
-    /// # Errors
-    /// `Internal` for rows that cannot be handed on.
     pub(crate) fn add(&mut self, address: Address<'_>, rows: RecordBatch, output: &mut Output) -> Result<()> {
         if rows.num_rows() == 0 {
             return Ok(());
@@ -96,9 +87,6 @@ impl Distributor {
     }
 
     /// Distributes rows, of which `targets` has the target of each.
-    ///
-    /// # Errors
-    /// As for [`Self::add`].
     pub(crate) fn distribute<'a>(
         &mut self,
         rows: &RecordBatch,
@@ -123,9 +111,6 @@ impl Distributor {
     }
 
     /// Hands on all that is held.
-    ///
-    /// # Errors
-    /// `Internal` for rows that cannot be handed on.
     pub(crate) fn flush(&mut self, output: &mut Output) -> Result<()> {
         let targets: Vec<u32> = self.held.keys().copied().collect();
         targets.into_iter().try_for_each(|target| self.send(target, output))
@@ -156,9 +141,6 @@ fn parts(rows: &RecordBatch, bytes: usize) -> Vec<RecordBatch> {
 }
 
 /// Some rows of a batch.
-///
-/// # Errors
-/// `Internal` for numbers of rows that are not there.
 pub(crate) fn taken(rows: &RecordBatch, numbers: &UInt32Array) -> Result<RecordBatch> {
     debug_assert_eq!(numbers.null_count(), 0);
     take_record_batch(rows, numbers).map_err(|error| Error::internal("rows of a batch").caused_by(error))

@@ -28,9 +28,6 @@ pub(crate) struct Received {
 
 impl Received {
     /// Makes sure that all keys that so many tasks have sent were received, and returns what the tasks could not read.
-    ///
-    /// # Errors
-    /// `Internal` if keys were lost, or received twice.
     pub(crate) fn check_all(all: Vec<Self>, tasks: u32) -> Result<[Vec<Finding>; 2]> {
         let (mut taken, mut sent, mut sources) = (RowSum::default(), RowSum::default(), 0_u32);
         let mut found = [Vec::new(), Vec::new()];

@@ -185,18 +185,12 @@ impl FailureReport {
 
 impl ReadReport {
     /// The serialised form.
-    ///
-    /// # Errors
-    /// `Internal` if the values cannot be serialised.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self)
             .map_err(|error| Error::internal("the report of a task cannot be serialised").caused_by(error))
     }
 
     /// Reads reports; the error of one that failed.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for other bytes; the first error that a task reports.
     pub(crate) fn read_all(reports: &[Vec<u8>]) -> Result<Vec<Self>> {
         let read = |bytes: &Vec<u8>| {
             let unreadable = "the report of a task cannot be read: install the same release of mortice on the driver and on all executors";

@@ -80,18 +80,12 @@ impl KeySender {
     }
 
     /// Sends keys of one place.
-    ///
-    /// # Errors
-    /// As for [`Self::send`].
     pub(crate) fn send_all(&mut self, keys: &StringArray, number: u64, output: &mut Output) -> Result<()> {
         let place = SentPlace { number, elsewhere: None };
         keys.iter().flatten().try_for_each(|key| self.send(key, place, output))
     }
 
     /// Sends a key.
-    ///
-    /// # Errors
-    /// `Internal` for rows that cannot be handed on.
     pub(crate) fn send(&mut self, key: &str, place: SentPlace<'_>, output: &mut Output) -> Result<()> {
         let hash = self.hasher.hash(key, "");
         self.sent.add(RowSum { rows: 1, hash });
@@ -119,9 +113,6 @@ impl KeySender {
     }
 
     /// Sends what is left, and what was sent: of slices and of the record index what cannot be read.
-    ///
-    /// # Errors
-    /// As for [`Self::send`].
     pub(crate) fn finish(&mut self, [unreadable, index]: [Vec<Finding>; 2], output: &mut Output) -> Result<()> {
         self.distribute(output)?;
         self.chunks.flush(output)?;
@@ -135,9 +126,6 @@ impl KeySender {
 }
 
 /// Receives the keys of a slot.
-///
-/// # Errors
-/// Those of the input and of `each`; `Internal` for other chunks.
 pub(crate) fn receive_keys(
     input: &mut Chunks,
     slot: u32,

@@ -17,9 +17,6 @@ const PARTITION: &str = "_mortice_partition";
 const MARK: &str = "_mortice_mark";
 
 /// Prepared rows with further columns of the stage that sends them.
-///
-/// # Errors
-/// `Internal` for columns of other lengths.
 pub(crate) fn to_batch(rows: &WriteRows, further: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
     let own: [(&str, ArrayRef); 3] = [
         (KEY, Arc::new(rows.keys.record_keys.clone())),
@@ -53,9 +50,6 @@ pub(crate) struct SentRows {
 
 impl SentRows {
     /// Reads the output of [`to_batch`], of which `types` are the table's columns.
-    ///
-    /// # Errors
-    /// `Internal` for other batches.
     pub(crate) fn of_batch(batch: &RecordBatch, types: &SchemaRef) -> Result<Self> {
         let count = types.fields().len();
         let lacks = || Error::internal("a batch that does not consist of prepared rows");
@@ -78,9 +72,6 @@ impl SentRows {
     }
 
     /// One of the further columns.
-    ///
-    /// # Errors
-    /// `Internal` if no column has this name and type.
     pub(crate) fn column<T: Array + Clone + 'static>(&self, name: &str) -> Result<T> {
         let column = self.further.column_by_name(name).and_then(|column| column.as_any().downcast_ref::<T>());
         column.cloned().ok_or_else(|| Error::internal(format!("prepared rows without the column {name}")))
@@ -88,9 +79,6 @@ impl SentRows {
 }
 
 /// Batches of one schema as one.
-///
-/// # Errors
-/// `InvalidArgument` if they are too large for one.
 pub(crate) fn joined(batches: &[RecordBatch]) -> Result<RecordBatch> {
     let Some(first) = batches.first() else { return Err(Error::internal("no batches to join")) };
     concat_batches(first.schema_ref(), batches)

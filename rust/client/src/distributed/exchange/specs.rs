@@ -43,9 +43,6 @@ pub(crate) enum StageSpec {
 
 impl StageSpec {
     /// Checks what memory is allocated for, as the bytes of a stage may come from anywhere.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if a number is impossible.
     pub(crate) fn check(&self) -> Result<()> {
         let partitions = match self {
             Self::Split(slots) | Self::Move(slots) => slots.count,
@@ -60,9 +57,6 @@ impl StageSpec {
 }
 
 /// Refuses an impossible number of partitions of a data frame.
-///
-/// # Errors
-/// `InvalidArgument`.
 pub(crate) fn check_partitions(partitions: u32) -> Result<()> {
     if partitions > MOST_PARTITIONS {
         let message = format!("a stage of {partitions} partitions, expected at most {MOST_PARTITIONS}");

@@ -27,9 +27,6 @@ impl SlotAddresses {
     }
 
     /// The address of a slot.
-    ///
-    /// # Errors
-    /// `Internal` for a slot that is not there.
     pub(crate) fn address<'a>(&self, slot: u32, report: Option<&'a [u8]>) -> Result<Address<'a>> {
         let unknown = || Error::internal(format_args!("rows of slot {slot} of {}", self.numbers.len()));
         let number = self.numbers.get(at(slot)).copied().ok_or_else(unknown)?;

@@ -29,9 +29,6 @@ pub struct TaskAttempt {
 /// What the tasks of a stage do.
 pub(crate) trait StageStep: Send {
     /// Does a part of the work: as much as one batch of rows, or one target, needs. Returns false when nothing is left.
-    ///
-    /// # Errors
-    /// Errors that end the task.
     fn step(&mut self, output: &mut Output) -> Result<bool>;
 
     /// Where reports of the task come from.
@@ -48,9 +45,6 @@ pub(crate) struct Output {
 
 impl Output {
     /// Adds a chunk.
-    ///
-    /// # Errors
-    /// `Internal` if chunks cannot be made a batch.
     pub(crate) fn push(&mut self, chunk: Chunk) -> Result<()> {
         if self.bytes.saturating_add(chunk.bytes()) > BATCH_BYTES {
             self.flush()?;
@@ -61,9 +55,6 @@ impl Output {
     }
 
     /// Adds what a task reports.
-    ///
-    /// # Errors
-    /// As for [`Self::push`].
     pub(crate) fn report(&mut self, source: u32, report: &ReadReport) -> Result<()> {
         self.push(Chunk::of_report(source, report.to_bytes()?))
     }
@@ -157,17 +148,11 @@ impl Chunks {
     }
 
     /// The next chunk.
-    ///
-    /// # Errors
-    /// Those of the input.
     pub(crate) fn next(&mut self) -> Result<Option<Chunk>> {
         self.chunks.next().transpose()
     }
 
     /// The target of the next chunk.
-    ///
-    /// # Errors
-    /// Those of the input.
     pub(crate) fn next_target(&mut self) -> Result<Option<u32>> {
         if matches!(self.chunks.peek(), Some(Err(_))) {
             return self.next().map(|_| None);
@@ -176,9 +161,6 @@ impl Chunks {
     }
 
     /// The next chunk, if it is for this target and of this kind.
-    ///
-    /// # Errors
-    /// Those of the input.
     pub(crate) fn next_of(&mut self, target: u32, kind: ChunkKind) -> Result<Option<Chunk>> {
         let is_wanted =
             |chunk: &Result<Chunk>| chunk.as_ref().map_or(true, |chunk| chunk.target == target && chunk.kind == kind);

@@ -59,18 +59,12 @@ struct VersionOnly {
 }
 
 /// The serialised form of what a stage does.
-///
-/// # Errors
-/// `Internal` if the values cannot be serialised.
 pub(crate) fn work_to_bytes(work: Work) -> Result<Vec<u8>> {
     serde_json::to_vec(&Envelope { version: VERSION, work })
         .map_err(|error| Error::internal("a write state cannot be serialised").caused_by(error))
 }
 
 /// Reads the serialised form of what a stage does.
-///
-/// # Errors
-/// `InvalidArgument` for the form of another release.
 pub(crate) fn work_of(bytes: &[u8]) -> Result<Work> {
     let unreadable =
         |error: serde_json::Error| Error::invalid_argument("the write state cannot be read").caused_by(error);
@@ -90,9 +84,6 @@ pub(crate) fn work_of(bytes: &[u8]) -> Result<Work> {
 
 impl TableWork {
     /// The serialised form.
-    ///
-    /// # Errors
-    /// `Internal` if the values cannot be serialised.
     pub(crate) fn serialized(self) -> Result<Vec<u8>> {
         work_to_bytes(Work::Table(self))
     }
@@ -100,17 +91,11 @@ impl TableWork {
 
 impl WriteState {
     /// The serialised form, for one stage.
-    ///
-    /// # Errors
-    /// `Internal` if the values cannot be serialised.
     pub(crate) fn to_bytes(&self, stage: StageSpec) -> Result<Vec<u8>> {
         work_to_bytes(Work::Write(self.clone(), stage))
     }
 
     /// Reads the serialised form.
-    ///
-    /// # Errors
-    /// As for [`work_of`]; `InvalidArgument` for a stage that is not of a write.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(Self, StageSpec)> {
         match work_of(bytes)? {
             Work::Write(state, stage) => Ok((state, stage)),
@@ -119,9 +104,6 @@ impl WriteState {
     }
 
     /// Opens the write in this process.
-    ///
-    /// # Errors
-    /// Those of opening the table's storage.
     pub(crate) fn open(self) -> Result<OpenWrite> {
         let table = Arc::new(self.table.open()?);
         let index = choose_index_of(&table.config, &self.options, self.provenance)?;
@@ -145,9 +127,6 @@ pub(crate) struct OpenWrite {
 
 impl OpenWrite {
     /// The requested time.
-    ///
-    /// # Errors
-    /// `Internal` if the write has not begun.
     pub(crate) fn instant(&self) -> Result<&RequestedTime> {
         self.instant.as_ref().ok_or_else(|| Error::internal("a stage of a write that has not begun"))
     }

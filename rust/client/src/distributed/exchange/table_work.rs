@@ -33,9 +33,6 @@ pub(crate) struct TableWork {
 
 impl TableWork {
     /// Checks what memory is allocated for, as the bytes of a stage may come from anywhere.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if a number is impossible.
     pub(crate) fn check(&self) -> Result<()> {
         match &self.stage {
             TableStage::ReadKeyPlaces(spec) => check_partitions(spec.slots.count),

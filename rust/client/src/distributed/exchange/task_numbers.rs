@@ -18,9 +18,6 @@ impl AssignedSlices {
     }
 
     /// The next slice, given those of each task; none at the end of the input.
-    ///
-    /// # Errors
-    /// As for [`TaskNumbers::next`]; `Internal` for a task that is not there.
     pub(crate) fn next(&mut self, assigned: &[Vec<u32>]) -> Result<Option<u32>> {
         loop {
             if let Some(number) = self.waiting.pop() {
@@ -45,9 +42,6 @@ impl TaskNumbers {
     }
 
     /// The next number.
-    ///
-    /// # Errors
-    /// Those of the input; `Internal` for batches of anything else.
     fn next(&mut self) -> Result<Option<usize>> {
         loop {
             if let Some(number) = self.waiting.pop() {

@@ -21,14 +21,8 @@ pub trait TaskRunner: Send + Sync {
     fn parallelism(&self) -> u32;
 
     /// Runs so many tasks of a stage. Returns what they report.
-    ///
-    /// # Errors
-    /// Those of the engine.
     fn run(&self, stage: &[u8], tasks: u32) -> Result<Vec<Vec<u8>>>;
 
     /// Runs two stages, with the chunks of the first exchanged between processes. Returns what the tasks of the second report.
-    ///
-    /// # Errors
-    /// Those of the engine.
     fn exchange(&self, stages: Exchange<'_>) -> Result<Vec<Vec<u8>>>;
 }

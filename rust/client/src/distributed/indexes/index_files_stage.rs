@@ -26,9 +26,6 @@ pub(crate) struct IndexFilesStage {
 
 impl IndexFilesStage {
     /// Prepares to write.
-    ///
-    /// # Errors
-    /// Those of opening the storage.
     pub(crate) fn new(table: OpenTable, spec: WriteIndexSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&table.uri, &table.storage_options)?;
         let mark = OpenMark::below(Arc::clone(&store), METADATA_ROOT, &spec.instant, &spec.mark);

@@ -36,9 +36,6 @@ pub(crate) fn place_of(number: u64) -> Option<(Origin, Option<u32>)> {
 
 impl KeyPlacesStage {
     /// Prepares to read.
-    ///
-    /// # Errors
-    /// `Unsupported` for more than 4,294,967,295 file groups.
     pub(crate) fn new(table: OpenTable, spec: ReadPlacesSpec, task: TaskAttempt, input: Input) -> Result<Self> {
         Ok(Self {
             table,

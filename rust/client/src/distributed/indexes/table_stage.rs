@@ -10,9 +10,6 @@ use mortice_base::error::Result;
 
 impl TableWork {
     /// Runs one task.
-    ///
-    /// # Errors
-    /// Those of opening the table's storage.
     pub(crate) fn run(self, task: TaskAttempt, input: Input) -> Result<StageBatches> {
         let table = self.table.open()?;
         Ok(match self.stage {

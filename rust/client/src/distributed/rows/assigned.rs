@@ -42,9 +42,6 @@ struct TaskRows {
 }
 
 /// Assigns the rows of sources to tasks.
-///
-/// # Errors
-/// As for [`plan_tasks`]; `Unsupported` for a bulk insert into buckets that have file groups.
 pub(crate) fn assign_reports(
     (table, index): (&OpenTable, &dyn Index),
     operation: WriteOperation,
@@ -137,9 +134,6 @@ impl Assigned {
     }
 
     /// Makes sure that each task has reported once, and all rows were written.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if a data frame had other rows when they were written than before; `Internal` otherwise.
     pub(crate) fn check(&self, written: &[WrittenReport]) -> Result<()> {
         let mut found: Vec<Option<u64>> = vec![None; self.rows.len()];
         let mut sum = RowSum::default();
@@ -232,9 +226,6 @@ impl Assigned {
 }
 
 /// The tasks of so many new rows from the number `first` on: ends of ranges, counted from the first row.
-///
-/// # Errors
-/// `Internal` for more tasks than have numbers.
 fn ranges_of(shares: Option<&Vec<(usize, u64)>>, first: u64, rows: u64) -> Result<Vec<(u64, u32)>> {
     let (mut ranges, mut begin) = (Vec::new(), 0_u64);
     // Rows of a class without shares have no task: the caller counts them.

@@ -28,9 +28,6 @@ pub(crate) struct InsertStage {
 
 impl InsertStage {
     /// Prepares to write.
-    ///
-    /// # Errors
-    /// Those of opening the storage; `InvalidArgument` for options of files.
     pub(crate) fn new(write: OpenWrite, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));

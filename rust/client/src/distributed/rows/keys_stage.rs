@@ -91,9 +91,6 @@ impl Header {
 }
 
 /// The keys of a chunk.
-///
-/// # Errors
-/// `Internal` for other chunks.
 pub(crate) fn stored_keys(chunk: &Chunk) -> Result<StoredKeyBatch> {
     let other = || Error::internal("a chunk that does not consist of stored keys");
     let header = chunk.report.as_deref().ok_or_else(other)?;

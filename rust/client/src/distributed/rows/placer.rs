@@ -56,9 +56,6 @@ impl Placer {
 
     /// The rows with their places. Deletes of keys that are not in the table are left out; a row whose key is in several file groups,
     /// or several times in one, is there several times.
-    ///
-    /// # Errors
-    /// `Internal` for rows that do not fit their tags; `Unsupported` for too many rows.
     pub(crate) fn place(&mut self, rows: &IndexedRows) -> Result<RecordBatch> {
         let places = self.places(rows)?;
         let is_repeated = (0..places.len()).map(|at| {

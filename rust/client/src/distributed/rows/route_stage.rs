@@ -59,8 +59,6 @@ impl StageStep for RouteStage {
     }
 }
 
-/// # Errors
-/// `Internal` for a task that is in no partition of the data frame.
 fn address_of(spec: &RouteSpec, numbers: &[i32], task: u32) -> Result<Address<'static>> {
     let partition = spec.partition_of_task.get(at(task));
     let slot = partition.and_then(|partition| numbers.get(at(*partition)).copied());
@@ -68,8 +66,6 @@ fn address_of(spec: &RouteSpec, numbers: &[i32], task: u32) -> Result<Address<'s
     Ok(Address { target: task, slot, report: None })
 }
 
-/// # Errors
-/// `InvalidArgument` for a row that the assignment does not have: evicted rows are computed again.
 fn task_of(routes: &SourceRoutes, place: i32, ordinal: Option<u32>) -> Result<u32> {
     let lost = || other_rows("a row has no task".to_owned());
     if let Ok(group) = usize::try_from(place) {

@@ -114,9 +114,6 @@ impl StageStep for TagStage {
 }
 
 /// Reads the rows of a target, in the order of their sources; none if there are stored keys alone.
-///
-/// # Errors
-/// Those of the input.
 pub(crate) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> Result<(Option<SentRows>, RowSum)> {
     let mut batches = Vec::new();
     while let Some(chunk) = input.next_of(target, ChunkKind::Rows)? {
@@ -131,9 +128,6 @@ pub(crate) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> R
 }
 
 /// Places a slot's rows, of which so many came, and hands them on.
-///
-/// # Errors
-/// As for [`check_updates`] and [`Placer::place`].
 pub(crate) fn place(
     write: &OpenWrite,
     slot: u32,

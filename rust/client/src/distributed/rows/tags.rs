@@ -29,9 +29,6 @@ pub(crate) struct SlotTags {
 
 impl SlotTags {
     /// The tags, and the rows with the others. `looked_up` says which of the rows wait for stored ones.
-    ///
-    /// # Errors
-    /// `Internal` for rows that do not fit their tags.
     pub(crate) fn of_rows(rows: &IndexedRows, looked_up: &[bool]) -> Result<(Self, RecordBatch)> {
         let Tagged { locations, groups, positions, further, .. } = &rows.tagged;
         let numbers: Int32Array = locations.iter().map(|group| group.map(u32::cast_signed)).collect();
@@ -57,9 +54,6 @@ impl SlotTags {
     }
 
     /// Reads the tags of a chunk.
-    ///
-    /// # Errors
-    /// `Internal` for other chunks.
     pub(crate) fn of_chunk(chunk: &Chunk) -> Result<Self> {
         let other = || Error::internal("a chunk that does not consist of tags");
         let bytes = chunk.report.as_deref().ok_or_else(other)?;
@@ -67,9 +61,6 @@ impl SlotTags {
     }
 
     /// The rows with their tags, and which of them wait for stored ones.
-    ///
-    /// # Errors
-    /// `Internal` if the rows are not those of the tags.
     pub(crate) fn with_rows(self, sent: SentRows) -> Result<(IndexedRows, Vec<bool>)> {
         let numbers: Int32Array = sent.column(GROUP)?;
         let known: UInt64Array = sent.column(POSITION)?;
@@ -97,9 +88,6 @@ impl SlotTags {
 }
 
 /// Keys whose stored rows are to be read from a file group. All chunks of a file group go to one process.
-///
-/// # Errors
-/// `Internal` for keys that cannot be sent.
 pub(crate) fn wanted_chunk(
     slots: &SlotAddresses,
     group: &Location,
@@ -117,9 +105,6 @@ pub(crate) fn wanted_chunk(
 }
 
 /// The file group of such a chunk, by partition and file id, and the keys.
-///
-/// # Errors
-/// `Internal` for other chunks.
 pub(crate) fn wanted_keys(chunk: &Chunk) -> Result<((String, String), arrow_array::StringArray)> {
     use arrow_array::cast::AsArray;
     let other = || Error::internal("a chunk that does not consist of keys");

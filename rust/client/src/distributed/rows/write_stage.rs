@@ -34,9 +34,6 @@ pub(crate) struct WriteStage {
 
 impl WriteStage {
     /// Prepares to write.
-    ///
-    /// # Errors
-    /// Those of opening the storage; `InvalidArgument` for options of files.
     pub(crate) fn new(write: OpenWrite, spec: WriteSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));

@@ -64,9 +64,6 @@ impl RunningPlan {
     }
 
     /// Undoes the execution; the plan stays pending.
-    ///
-    /// # Errors
-    /// `reason` if the storage failed as well, with a note of that.
     pub(crate) fn abort(self, reason: &Error) -> Result<()> {
         self.transaction.abort(reason)
     }

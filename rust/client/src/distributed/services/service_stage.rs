@@ -27,9 +27,6 @@ pub(crate) struct ServiceStage {
 
 impl ServiceStage {
     /// Prepares to write.
-    ///
-    /// # Errors
-    /// Those of opening the storage.
     pub(crate) fn new(write: OpenWrite, spec: ServiceSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));

@@ -20,9 +20,6 @@ pub(super) struct Answer {
 }
 
 /// All rows, sorted: those of a key that is there twice as well.
-///
-/// # Errors
-/// Those of the query.
 pub(super) fn read(location: &TableLocation, metadata: bool) -> Result<Vec<(String, i64)>> {
     let table = location.open_table(ReadOptions { metadata, ..ReadOptions::default() })?;
     let scan = table.snapshot(&QueryOptions::default(), None, SnapshotRows::Merged)?;
@@ -38,9 +35,6 @@ pub(super) fn read(location: &TableLocation, metadata: bool) -> Result<Vec<(Stri
 }
 
 /// Reads the table some times. Files may be cleaned away meanwhile.
-///
-/// # Errors
-/// Those of queries that others do not explain.
 pub(super) fn read_often(location: &TableLocation, log: &CommitLog, times: usize) -> Result<Vec<Answer>> {
     let commits = || log.lock().unwrap_or_else(PoisonError::into_inner).len();
     let mut answers = Vec::new();

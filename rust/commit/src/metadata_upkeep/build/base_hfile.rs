@@ -23,18 +23,12 @@ struct BaseHFile {
 
 impl BaseHFile {
     /// A file without records, which is created now. `schema` is the schema text of the records.
-    ///
-    /// # Errors
-    /// As for [`BloomBuilder::new`].
     fn new(schema: &str, now: DateTime<Utc>) -> Result<Self> {
         let bloom = BloomBuilder::new(&BloomOptions { entries: BLOOM_ENTRIES, ..BloomOptions::default() })?;
         Ok(Self { file: HFileWriter::new(schema, now.timestamp_millis()), bloom, keys: None })
     }
 
     /// Adds a record.
-    ///
-    /// # Errors
-    /// As for [`HFileWriter::append`].
     fn append(&mut self, key: &[u8], record: &[u8]) -> Result<()> {
         self.bloom.add(key)?;
         self.file.append(key, record)?;
@@ -54,9 +48,6 @@ impl BaseHFile {
     }
 
     /// Ends the file and returns its bytes that were not taken.
-    ///
-    /// # Errors
-    /// As for [`HFileWriter::finish`].
     fn finish(mut self) -> Result<Vec<u8>> {
         let filter = self.bloom.finish();
         self.file.add_meta_block("bloomFilter", filter.to_text().as_bytes());
@@ -148,9 +139,6 @@ impl<'a> BaseHFileUpload<'a> {
 }
 
 /// Creates a file of a partition that is built.
-///
-/// # Errors
-/// `WriteConflict` if it is there: another writer builds the same; those of the store.
 pub(super) fn create_once(store: &dyn FileStore, path: &str, content: &Bytes) -> Result<()> {
     match store.put_if_absent(path, content)? {
         PutOutcome::Written(_) => Ok(()),

@@ -18,9 +18,6 @@ use mortice_table::plan::OpenTable;
 /// What [`change_partitions`] would do.
 ///
 /// Up to table version 7 a partition is added once no instant is pending: its files could be taken for complete.
-///
-/// # Errors
-/// `InvalidArgument` and `Unsupported` for options; those of reading definitions of indexes.
 pub(in crate::metadata_upkeep) fn decided_changes(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
@@ -48,9 +45,6 @@ pub(in crate::metadata_upkeep) fn decided_changes(
 }
 
 /// Changes the partitions of the metadata table of a table. Returns true if the table's properties were changed.
-///
-/// # Errors
-/// As for [`decided_changes`]; those of the storage, after which it can be repeated.
 pub(in crate::metadata_upkeep) fn change_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,

@@ -14,9 +14,6 @@ use mortice_storage::FileStore;
 
 /// Deletes the metadata table of a table with these properties. With `is_rebuilt` they name its partitions until it is built again; a
 /// deletion that was stopped may have left the name of others. Returns true if the table's properties were changed.
-///
-/// # Errors
-/// Those of the storage.
 pub(in crate::metadata_upkeep) fn drop_metadata_table(
     store: &Arc<dyn FileStore>,
     properties: &Properties,
@@ -44,9 +41,6 @@ pub(in crate::metadata_upkeep) fn drop_metadata_table(
 }
 
 /// Deletes partitions of the metadata table, by name. The table's properties name those that are to be `rebuilt` until they are.
-///
-/// # Errors
-/// Those of the storage.
 pub(in crate::metadata_upkeep) fn drop_partitions(
     store: &Arc<dyn FileStore>,
     names: &[String],
@@ -78,9 +72,6 @@ pub(in crate::metadata_upkeep) fn drop_partitions(
 }
 
 /// Takes the names of partitions that are to be built again out of the table's properties: another writer has built them.
-///
-/// # Errors
-/// Those of the storage.
 pub(in crate::metadata_upkeep) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> Result<()> {
     let forget = |properties: &mut PropertiesFile| {
         properties.remove(TO_REBUILD);
@@ -91,9 +82,6 @@ pub(in crate::metadata_upkeep) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> 
 
 /// Deletes what is in the folder of the metadata table and is not of a partition that the table's properties name: deletions, and
 /// partitions that were being built, may have been stopped. Call it under the table's lock.
-///
-/// # Errors
-/// As for [`delete_below`].
 pub(in crate::metadata_upkeep) fn delete_unlisted(store: &Arc<dyn FileStore>, listed: &ListedPartitions) -> Result<()> {
     if listed.is_empty() {
         return delete_below(store.as_ref(), ROOT);

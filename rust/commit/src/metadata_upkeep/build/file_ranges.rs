@@ -21,9 +21,6 @@ use mortice_write::write::{ColumnRange, ColumnValue};
 ///
 /// Where a footer does not say how many nulls a column has, there is one, and another value: readers skip a file without nulls for
 /// `IS NULL`, and one with nothing else for other filters. Parquet-mr leaves out the statistics of long values.
-///
-/// # Errors
-/// What opening the file may fail with.
 pub(in crate::metadata_upkeep) fn ranges_of_base_file<'a>(
     place: &dyn Storage,
     path: &str,

@@ -27,16 +27,10 @@ pub type BloomText = (String, String);
 /// Builds indexes.
 pub trait IndexBuilder: Send + Sync {
     /// Counts the keys of the rows of file slices.
-    ///
-    /// # Errors
-    /// What reading the slices may fail with.
     fn count_keys(&self, table: &OpenTable, slices: &[FileSlice]) -> Result<u64>;
 
     /// Writes the base files of the file groups of a record index that have keys, and returns them in the order of the groups. Files
     /// of attempts that failed are deleted.
-    ///
-    /// # Errors
-    /// What reading the slices may fail with, and those of the storage.
     fn write_record_index(
         &self,
         table: &OpenTable,
@@ -45,9 +39,6 @@ pub trait IndexBuilder: Send + Sync {
     ) -> Result<Vec<WriteStatus>>;
 
     /// Reads the ranges of columns from the footers of files: those of each file, of the columns that it has.
-    ///
-    /// # Errors
-    /// What reading the footers may fail with.
     fn column_ranges(
         &self,
         table: &OpenTable,
@@ -56,9 +47,6 @@ pub trait IndexBuilder: Send + Sync {
     ) -> Result<Vec<Vec<ColumnRange>>>;
 
     /// Builds Bloom filters of the keys of files.
-    ///
-    /// # Errors
-    /// What reading the files may fail with.
     fn bloom_filters(&self, table: &OpenTable, files: &[IndexedFile]) -> Result<Vec<BloomText>>;
 }
 

@@ -31,9 +31,6 @@ struct MeasuredFile<'a> {
 
 impl TableListing {
     /// Lists the table. A table without commits has no files.
-    ///
-    /// # Errors
-    /// Those of [`list_table`].
     pub(in crate::metadata_upkeep) fn load(table: &OpenTable) -> Result<Self> {
         if table.timeline.latest_visible().is_none() {
             return Ok(Self { partitions: Vec::new() });
@@ -59,9 +56,6 @@ impl TableListing {
 
     /// Records of the partitions `column_stats` and `partition_stats`. Logs have none, so that slices with logs are always read, and
     /// partitions with logs have the widest bounds.
-    ///
-    /// # Errors
-    /// What reading footers may fail with.
     pub(in crate::metadata_upkeep) fn statistics(
         &self,
         table: &OpenTable,
@@ -101,9 +95,6 @@ impl TableListing {
     }
 
     /// Records of the partition `bloom_filters`: filters are built from the keys of the base files.
-    ///
-    /// # Errors
-    /// What reading the files may fail with.
     pub(in crate::metadata_upkeep) fn bloom_filters(
         &self,
         table: &OpenTable,

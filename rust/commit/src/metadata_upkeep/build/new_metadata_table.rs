@@ -40,9 +40,6 @@ const RECORD_GROWTH: u64 = 2;
 
 /// Creates the metadata table of a table that has none, from a listing. Returns false if that has to wait: up to table version 7
 /// while an instant is pending, whose files could be taken for complete.
-///
-/// # Errors
-/// Those of the storage; `InvalidArgument` for options.
 pub(in crate::metadata_upkeep) fn create_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
@@ -60,9 +57,6 @@ pub(in crate::metadata_upkeep) fn create_metadata_table(
 }
 
 /// The partitions of the metadata table of a table that has none. None if it has to wait.
-///
-/// # Errors
-/// `InvalidArgument` and `Unsupported` for options; those of reading the table's schema.
 pub(in crate::metadata_upkeep) fn new_partitions(
     table: &OpenTable,
     options: &WriteOptions,
@@ -77,9 +71,6 @@ pub(in crate::metadata_upkeep) fn new_partitions(
 }
 
 /// Adds partitions to a metadata table that has none of them, from a listing of the table.
-///
-/// # Errors
-/// Those of the storage.
 pub(in crate::metadata_upkeep) fn add_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,

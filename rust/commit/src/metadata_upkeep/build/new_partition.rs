@@ -43,9 +43,6 @@ pub(in crate::metadata_upkeep) enum NewContents<'a> {
 
 impl NewPartition<'_> {
     /// Writes the partition and completes its delta commit, after leftovers in its folder were deleted.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(in crate::metadata_upkeep) fn write(
         self,
         folder: &MetadataFolder,

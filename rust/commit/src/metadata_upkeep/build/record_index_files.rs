@@ -48,9 +48,6 @@ pub struct NewRecordIndex<'a> {
 ///     slices: Those whose keys are indexed.
 ///     index: What is written.
 ///     progress: Gets how much is done.
-///
-/// # Errors
-/// What reading the slices may fail with, and those of the storage.
 pub(super) fn write_record_index(
     table: &OpenTable,
     slices: &[FileSlice],
@@ -96,9 +93,6 @@ fn lost() -> Error {
 }
 
 /// The slices whose keys a new record index has.
-///
-/// # Errors
-/// Those of [`OpenTable::file_slices`].
 pub(in crate::metadata_upkeep) fn indexed_slices(table: &OpenTable) -> Result<Vec<FileSlice>> {
     match table.timeline.latest_visible() {
         None => Ok(Vec::new()),

@@ -24,33 +24,21 @@ const RECORD_INDEX: WriteOption<option_names::OptionalBoolean> =
 const BLOOM_FILTERS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_BLOOM_FILTER_ENABLE;
 
 /// Whether the table is to have a metadata table.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not a boolean.
 pub(in crate::metadata_upkeep) fn is_enabled(options: &WriteOptions) -> Result<bool> {
     Ok(options.given_boolean(ENABLE)?.unwrap_or(true))
 }
 
 /// Whether partitions that cannot be maintained are dropped.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not a boolean.
 pub(in crate::metadata_upkeep) fn drops_unsupported(options: &WriteOptions) -> Result<bool> {
     Ok(options.given_boolean(DROP_UNSUPPORTED)?.unwrap_or(false))
 }
 
 /// Whether a metadata table that cannot be maintained is built again; otherwise writes refuse it.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not a boolean.
 pub(in crate::metadata_upkeep) fn rebuilds_unusable(options: &WriteOptions) -> Result<bool> {
     Ok(options.given_boolean(REBUILD_UNUSABLE)?.unwrap_or(true))
 }
 
 /// The partitions of a new metadata table, in the order in which they are initialised.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not a boolean; `Unsupported` for an index that the table cannot have.
 pub(in crate::metadata_upkeep) fn wanted_partitions(
     table: &TableConfig,
     options: &WriteOptions,
@@ -88,9 +76,6 @@ pub(in crate::metadata_upkeep) struct PartitionChanges {
 }
 
 /// The partitions that options switch on or off by name. Others stay as they are.
-///
-/// # Errors
-/// As for [`wanted_partitions`].
 pub(in crate::metadata_upkeep) fn partition_changes(
     table: &TableConfig,
     options: &WriteOptions,
@@ -156,10 +141,6 @@ fn set_unless_given(options: &mut WriteOptions, kind: PartitionKind, value: bool
 }
 
 /// Options that add indexes and drop others, by the names of their partitions.
-///
-/// # Errors
-/// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index; for an index that is
-/// both added and dropped.
 pub(in crate::metadata_upkeep) fn index_options(
     options: &WriteOptions,
     added: &[String],

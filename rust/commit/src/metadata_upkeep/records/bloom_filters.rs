@@ -38,9 +38,6 @@ pub(in crate::metadata_upkeep) fn of_commit(
 }
 
 /// The type and the text of a filter of a base file's keys.
-///
-/// # Errors
-/// What reading the file may fail with.
 pub(in crate::metadata_upkeep) fn built(place: &dyn Storage, path: &str) -> Result<(String, String)> {
     let mut builder = BloomBuilder::new(&BloomOptions::default())?;
     keys_of_base_file(place, path, &mut |key| builder.add(key.as_bytes()))?;

@@ -31,9 +31,6 @@ pub(in crate::metadata_upkeep) struct CommitFile<'a> {
 
 impl<'a> CommitUpdate<'a> {
     /// The files.
-    ///
-    /// # Errors
-    /// `Internal` for an empty file, which Hudi takes for missing.
     pub(in crate::metadata_upkeep) fn files(&self) -> Result<Vec<CommitFile<'a>>> {
         let with_file = self.statuses.iter().filter_map(|status| Some((status, status.file.as_ref()?)));
         let files = with_file.map(|(status, file)| {

@@ -17,9 +17,6 @@ use mortice_storage::Storage;
 const BATCH_ROWS: usize = 64 * 1024;
 
 /// Hands the record keys of a base file to `take`.
-///
-/// # Errors
-/// `InvalidTable` for a row without a key; what reading the file and `take` may fail with.
 pub(in crate::metadata_upkeep) fn keys_of_base_file(
     place: &dyn Storage,
     path: &str,
@@ -49,9 +46,6 @@ fn keys(batch: &RecordBatch) -> Result<StringArray> {
 
 /// Hands the keys of the delete blocks that `instant` wrote to a log file to `take`, and those of rows whose `_hoodie_operation` is a delete.
 /// A row that an update replaces (`-U`) leaves its key in the index, as in Hudi (`HoodieOperation.isUpdateBefore`).
-///
-/// # Errors
-/// `CorruptLog` if the file is damaged; what reading the file and `take` may fail with.
 pub(in crate::metadata_upkeep) fn deleted_keys_of_log(
     place: &dyn Storage,
     path: &str,

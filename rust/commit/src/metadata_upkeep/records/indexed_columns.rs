@@ -46,9 +46,6 @@ pub(in crate::metadata_upkeep) struct ColumnChoice {
 
 impl ColumnChoice {
     /// Reads the options.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a number that is none, or less than 1.
     pub(in crate::metadata_upkeep) fn from_options(options: &WriteOptions) -> Result<Self> {
         let list = options.given_text(COLUMN_LIST).unwrap_or_default();
         let named = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -62,9 +59,6 @@ impl ColumnChoice {
     }
 
     /// Refuses names of columns that are not there.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the column.
     pub(in crate::metadata_upkeep) fn check(&self, schema: &Schema) -> Result<()> {
         match self.named.iter().find(|name| type_of_path(schema, name).is_none() && !is_meta(name)) {
             None => Ok(()),
@@ -114,9 +108,6 @@ pub fn is_record_index_partitioned(store: &dyn FileStore) -> Result<bool> {
 
 impl IndexDefinitions {
     /// Reads them; none if there is no such file, as in tables of Hudi 0.x.
-    ///
-    /// # Errors
-    /// `InvalidTable` if the file cannot be read as JSON; those of the storage.
     pub(in crate::metadata_upkeep) fn load(store: &dyn FileStore) -> Result<Self> {
         let bytes = match store.get(DEFINITIONS) {
             Ok((bytes, _)) => bytes,
@@ -135,9 +126,6 @@ impl IndexDefinitions {
     }
 
     /// Refuses a record index for each partition.
-    ///
-    /// # Errors
-    /// `Unsupported`.
     pub(in crate::metadata_upkeep) fn check_record_index(&self) -> Result<()> {
         if self.is_record_index_partitioned() {
             return Err(Error::unsupported(
@@ -202,9 +190,6 @@ pub(in crate::metadata_upkeep) fn new_columns(
 }
 
 /// Writes the definition of an index, instead of the one that is there. Others are kept.
-///
-/// # Errors
-/// `InvalidTable` if the file that is there cannot be read as JSON; those of the storage.
 pub(in crate::metadata_upkeep) fn define_index(
     store: &dyn FileStore,
     name: &str,
@@ -225,9 +210,6 @@ pub(in crate::metadata_upkeep) fn define_index(
 }
 
 /// Removes the definitions of indexes that are dropped.
-///
-/// # Errors
-/// As for [`define_index`].
 pub(in crate::metadata_upkeep) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
     change_definitions(store, |all| {
         let definitions = all.as_mut().and_then(|all| all.get_mut("indexDefinitions")?.as_object_mut());

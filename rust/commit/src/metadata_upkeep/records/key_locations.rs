@@ -31,9 +31,6 @@ impl Default for KeyLocations {
 
 impl KeyLocations {
     /// Adds a record, which many keys can have. Returns its number.
-    ///
-    /// # Errors
-    /// `Unsupported` for more than 4,294,967,294 records.
     pub(in crate::metadata_upkeep) fn add_record(&mut self, record: Vec<u8>) -> Result<u32> {
         let number = u32::try_from(self.records.len()).ok().filter(|number| *number < DELETED);
         let number = number.ok_or_else(|| Error::unsupported("4,294,967,295 file groups in one commit"))?;
@@ -42,9 +39,6 @@ impl KeyLocations {
     }
 
     /// Gives a key the record of this number.
-    ///
-    /// # Errors
-    /// Those of setting keys aside.
     pub(in crate::metadata_upkeep) fn locate(&mut self, key: &str, record: u32) -> Result<()> {
         let len = u32::try_from(key.len()).map_err(|_| Error::unsupported("a record key of 4 GiB"))?;
         self.entries.append(&len.to_le_bytes())?;
@@ -55,9 +49,6 @@ impl KeyLocations {
     }
 
     /// Deletes a key, if the commit gives it no location, before or after this.
-    ///
-    /// # Errors
-    /// Those of setting keys aside.
     pub(in crate::metadata_upkeep) fn delete(&mut self, key: &str) -> Result<()> {
         self.locate(key, DELETED)
     }
@@ -67,9 +58,6 @@ impl KeyLocations {
     }
 
     /// Divides the keys among so many file groups.
-    ///
-    /// # Errors
-    /// Those of setting keys aside.
     pub(in crate::metadata_upkeep) fn divided(self, groups: u32) -> Result<DividedKeys> {
         let mut keys = DividedKeys {
             entries: self.entries.finish()?,
@@ -105,9 +93,6 @@ impl DividedKeys {
     }
 
     /// Adds the records of a file group, in the order of their keys.
-    ///
-    /// # Errors
-    /// `Internal` for entries that are not those that were added.
     pub(in crate::metadata_upkeep) fn add_group<'a>(
         &'a self,
         group: u32,

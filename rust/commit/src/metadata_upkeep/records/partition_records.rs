@@ -25,9 +25,6 @@ impl PartitionRecords {
     }
 
     /// Divides the records among so many file groups, by their keys.
-    ///
-    /// # Errors
-    /// Those of setting keys aside.
     pub(in crate::metadata_upkeep) fn divided(self, groups: usize) -> Result<DividedRecords> {
         let groups = u32::try_from(groups).map_err(|_| Error::internal("4,294,967,296 file groups of an index"))?;
         Ok(DividedRecords { groups, keys: self.keys.divided(groups)?, upserts: self.upserts, deletes: self.deletes })
@@ -47,9 +44,6 @@ pub(in crate::metadata_upkeep) struct DividedRecords {
 
 impl DividedRecords {
     /// The records of a file group.
-    ///
-    /// # Errors
-    /// `Internal` if keys that were set aside are lost.
     pub(in crate::metadata_upkeep) fn group(&self, number: u32) -> Result<GroupRecords<'_>> {
         let is_of_group = |key: &str| shard::number_of(key, self.groups) == number;
         let upserts = self.upserts.iter().filter(|(key, _)| is_of_group(key));

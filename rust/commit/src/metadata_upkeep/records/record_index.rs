@@ -50,9 +50,6 @@ pub(in crate::metadata_upkeep) fn of_commit(
 }
 
 /// The record of all keys of a file group.
-///
-/// # Errors
-/// `InvalidTable` for an instant that is not a time.
 pub(in crate::metadata_upkeep) fn location(
     schema: &RecordSchema,
     table: &OpenTable,

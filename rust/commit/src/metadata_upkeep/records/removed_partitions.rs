@@ -12,9 +12,6 @@ use mortice_table::metadata_table::MetadataTable;
 
 /// Adds to the entries of these partitions, by their names in the metadata table, the files that only base records still list. Nothing
 /// is added if the metadata table is damaged: up to table version 7 it can only be built again after the rollback of failed writes.
-///
-/// # Errors
-/// Those of the storage.
 pub(in crate::metadata_upkeep) fn mark_removed<'m>(
     files: &mut BTreeMap<String, Entries>,
     partitions: BTreeSet<String>,

@@ -35,9 +35,6 @@ pub(in crate::metadata_upkeep) enum StoredBound {
 }
 
 /// The statistics of some keys of a partition; deleted ones are left out.
-///
-/// # Errors
-/// `InvalidTable` for records that are not statistics; what reading the metadata table may fail with.
 pub(in crate::metadata_upkeep) fn stored_statistics(
     metadata: &MetadataTable,
     kind: PartitionKind,

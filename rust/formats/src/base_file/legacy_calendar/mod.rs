@@ -96,9 +96,6 @@ impl LegacyCalendar {
     }
 
     /// Converts a batch of some of the file's columns. `roots` are their numbers in the file.
-    ///
-    /// # Errors
-    /// `InvalidTable` for columns with other leaves than the file's schema.
     pub(super) fn proleptic(
         &self,
         batch: &RecordBatch,

@@ -19,9 +19,6 @@ pub(super) const FILE_INFO: &[u8; 8] = b"FILEINF2";
 
 /// Appends a block. `previous` is the offset of the data block before, if this is a data block and there is one.
 /// Returns the bytes that were appended.
-///
-/// # Errors
-/// `InvalidArgument` for a block of 2 GiB or more.
 pub(super) fn append_block(
     out: &mut Vec<u8>,
     compressor: &mut GzipCompressor,

@@ -20,9 +20,6 @@ pub(super) fn cell_len(key: &[u8], value: &[u8]) -> usize {
 }
 
 /// Appends a cell.
-///
-/// # Errors
-/// `InvalidArgument` for a key of more than 32,767 bytes or a value of 2 GiB.
 pub(super) fn append_cell(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result<()> {
     let stored = stored_key(key)?;
     let key_len = stored.len().saturating_add(AROUND_KEY - 2);
@@ -42,9 +39,6 @@ pub(super) fn append_cell(out: &mut Vec<u8>, key: &[u8], value: &[u8]) -> Result
 }
 
 /// A key behind its length, as the index and the file info have it.
-///
-/// # Errors
-/// `InvalidArgument` for a key of more than 32,767 bytes.
 pub(super) fn stored_key(key: &[u8]) -> Result<Vec<u8>> {
     let len = i16::try_from(key.len()).map_err(|_| {
         Error::invalid_argument(format!(

@@ -52,9 +52,6 @@ pub struct BlockFrame {
 
 impl BlockFrame {
     /// Returns the frame of `content` bytes, whose first bytes `begun` are included at the end of the head.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a block of 2 GiB or more.
     pub(super) fn new(kind: BlockType, header: &BlockHeader, begun: &[u8], content: usize) -> Result<Self> {
         let mut block = BlockBuilder::new(kind, header)?;
         let size = block.checked_size(content)?;
@@ -104,9 +101,6 @@ impl BlockBuilder {
     }
 
     /// Completes the frame: footer, trailing length, and the two lengths before the content.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a block of 2 GiB or more.
     pub(super) fn finish(mut self, records: Option<u64>) -> Result<BlockBytes> {
         let content = self.content_len();
         let size = self.checked_size(content)?;

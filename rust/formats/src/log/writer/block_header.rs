@@ -115,9 +115,6 @@ impl BlockHeader {
     }
 
     /// Checks that the number of positions, if there are any, is that of the records.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if it is not.
     pub(super) fn check_positions(&self, records: usize) -> Result<()> {
         let Some(value) = self.entries.get(&(HeaderKey::RecordPositions as i32)) else { return Ok(()) };
         let unfit =

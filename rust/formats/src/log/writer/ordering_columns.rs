@@ -51,9 +51,6 @@ pub(super) enum OrderingColumn {
 
 impl OrderingColumn {
     /// Converts the values of a column.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, with the column (and the row), for types without a wrapper and values that do not fit it.
     pub(super) fn from_column(name: &str, column: &ArrayRef) -> Result<Self> {
         Self::convert(column).map_err(|Unfit(why)| Error::invalid_argument(format!("ordering column {name:?}: {why}")))
     }

@@ -11,9 +11,6 @@ pub(super) trait ValueReader: Send {
 
     /// At most how many bytes the next `count` values take in memory, of which fewer may be left. About so many if that
     /// is all that is known.
-    ///
-    /// # Errors
-    /// Those of reading their lengths.
     fn most_bytes(&mut self, count: u64) -> Result<u64> {
         Ok(self.bytes(count))
     }

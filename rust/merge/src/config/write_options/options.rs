@@ -40,9 +40,6 @@ impl WriteOptions {
     }
 
     /// Adds an option by its newest name.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option, for a value that it cannot have, and for a second value of one option.
     pub(super) fn add(&mut self, name: &str, value: &str) -> Result<()> {
         let value = resolve_value(name, value)?;
         match self.values.get(name) {

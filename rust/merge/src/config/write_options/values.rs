@@ -52,10 +52,6 @@ struct OptionValues {
 }
 
 /// Reads the value of an option, by the kind that it has. Options that are not followed are text.
-///
-/// # Errors
-/// `InvalidArgument`, naming the option, for a value that it cannot have; `Unsupported` for classes and words that name
-/// what this release does not have.
 pub(super) fn resolve_value(name: &str, value: &str) -> Result<OptionValue> {
     match by_name()?.get(name) {
         Some(known) => known.resolve(value),

@@ -16,15 +16,9 @@ use mortice_base::error::{Error, Result};
 pub trait BaseKeys {
     /// The record keys of rows; or their row numbers, where records are merged by position. `first` is the number of
     /// the first row.
-    ///
-    /// # Errors
-    /// `InvalidTable` if a key column is missing.
     fn keys(&self, rows: &RecordBatch, first: u64) -> Result<BaseRows>;
 
     /// The ordering values of rows.
-    ///
-    /// # Errors
-    /// `InvalidTable` if an ordering column is missing.
     fn ordering(&self, rows: &RecordBatch) -> Result<OrderingColumn>;
 }
 
@@ -41,9 +35,6 @@ pub struct BaseBatch<'a> {
 
 impl BaseBatch<'_> {
     /// The outcomes of rows, folded with the record groups under their numbers. `first` is the number of the first row.
-    ///
-    /// # Errors
-    /// `Internal` if a group is of a row outside the batch, or if the fold does not return an outcome for each group.
     pub(super) fn folded(
         self,
         fold: &dyn Fold,

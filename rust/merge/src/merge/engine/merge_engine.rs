@@ -20,15 +20,9 @@ use mortice_base::error::{Error, Result};
 /// What the passes of a merge have spilled, read again in the order of base rows.
 pub trait SpilledGroups: Send {
     /// The groups of base rows whose numbers are below `end`, without those returned before.
-    ///
-    /// # Errors
-    /// Those of reading what was spilled.
     fn base_groups(&mut self, end: u64) -> Result<RecordGroups>;
 
     /// Some groups of keys that no base row has matched; `None` after the last.
-    ///
-    /// # Errors
-    /// Those of reading what was spilled.
     fn insert_groups(&mut self) -> Result<Option<RecordGroups>>;
 }
 

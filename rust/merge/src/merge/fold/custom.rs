@@ -25,9 +25,6 @@ use mortice_base::error::{Error, Result};
 /// Merges records of one key (`HoodieRecordMerger`), many keys at once.
 pub trait RowMerger: Send + Sync {
     /// Merges pairs of records. Returns as many rows, of the same schema, and which of them are kept.
-    ///
-    /// # Errors
-    /// Errors of the merger.
     fn merge(&self, older: &RecordBatch, newer: &RecordBatch) -> Result<(RecordBatch, BooleanArray)>;
 
     /// Whether a delete in the log removes the base row, so that rows that follow it are not merged over that.

@@ -127,9 +127,6 @@ impl FoldBase<'_> {
 /// Makes rows of record groups.
 pub trait Fold: Send {
     /// Folds groups. `base` are their base rows; `None` for keys without one.
-    ///
-    /// # Errors
-    /// Errors of fetching the records, and of a user-defined merger.
     fn fold(
         &self,
         groups: &RecordGroups,

@@ -58,10 +58,6 @@ pub(crate) struct ClusteringOptions {
 
 impl ClusteringOptions {
     /// Reads the options.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option, for values that are not of its type; `Unsupported` for strategies that this release does
-    /// not have.
     pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
         let small = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_SMALL_FILE_LIMIT)?;
         let target = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_TARGET_FILE_MAX_BYTES)?;

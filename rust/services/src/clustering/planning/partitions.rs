@@ -6,9 +6,6 @@ use super::options::{ClusteringOptions, PartitionMode};
 use mortice_base::error::Result;
 
 /// Chooses among partition paths. `hour` is that of the day, in the zone of the timeline.
-///
-/// # Errors
-/// `InvalidArgument` for a pattern that is no regular expression.
 pub(super) fn chosen_partitions(
     partitions: BTreeSet<String>,
     options: &ClusteringOptions,

@@ -20,9 +20,6 @@ const VERSION: i32 = 1;
 
 /// Plans a clustering of these slices, the latest of each file group; none if there is nothing to do. Slices in other pending plans are
 /// left out. `hour` is that of the day, in the zone of the timeline.
-///
-/// # Errors
-/// As for reading the plans of the timeline; `InvalidArgument` for a pattern of partitions that is no regular expression.
 pub(crate) fn clustering_plan(
     store: &dyn Storage,
     timeline: &Timeline,

@@ -56,10 +56,6 @@ impl PlannedGroup {
 }
 
 /// Reads a plan. `live` has the latest slice of each file group.
-///
-/// # Errors
-/// `InvalidTable` for a plan that names other files than those of its partitions, or none; `Unsupported` for strategies that this
-/// release does not have; `WriteConflict` if a file group was written to or replaced since it was planned: rows would be lost.
 pub(crate) fn planned_clustering(
     bytes: &[u8],
     live: &[FileSlice],

@@ -28,9 +28,6 @@ pub(crate) struct LogCompactionOptions {
 
 impl LogCompactionOptions {
     /// By Hudi's options.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option.
     pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
         Ok(Self { threshold: options.integer(THRESHOLD)?, base_bytes: options.integer(MAX_FILE_BYTES)? })
     }
@@ -46,9 +43,6 @@ impl TableCompactions {
 
     /// Whether a new log compaction is due: so many delta commits were completed since the last compaction and the last log compaction,
     /// and none of the latter is pending. Hudi 1.2 counts the last log compaction itself as one of them.
-    ///
-    /// # Errors
-    /// Those of reading commit metadata.
     pub(crate) fn is_log_compaction_due(&self, options: &LogCompactionOptions) -> Result<bool> {
         let timeline = &self.table.timeline;
         let since = Since::last_compaction(timeline).map_or(0, |since| since.delta_commits);
@@ -66,9 +60,6 @@ impl TableCompactions {
     }
 
     /// The plan of a new log compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
-    ///
-    /// # Errors
-    /// What reading other plans and the headers of log blocks may fail with.
     pub(crate) fn log_plan(
         &self,
         table: &OpenTable,
@@ -110,9 +101,6 @@ impl TableCompactions {
     }
 
     /// The slices of a pending log compaction, in the order of its plan.
-    ///
-    /// # Errors
-    /// As for [`Self::slices`].
     pub(crate) fn log_slices(&self, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
         planned_slices(&self.table, instant, Action::LogCompaction)
     }

@@ -52,19 +52,12 @@ pub(crate) fn plan_of(operations: Vec<HoodieCompactionOperation>) -> HoodieCompa
 }
 
 /// Reads the slices of the plan of a pending compaction or log compaction. Files have the sizes of the storage.
-///
-/// # Errors
-/// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups, or, naming it, a file that is gone;
-/// those of the storage.
 pub(crate) fn planned_slices(table: &ServiceTable, instant: &RequestedTime, action: Action) -> Result<Vec<FileSlice>> {
     let plan = read_plan(table, instant, action)?;
     slices_of_plan(table, &plan).map_err(|error| error.at_instant(instant))
 }
 
 /// The slices of a plan, in its order.
-///
-/// # Errors
-/// As for [`planned_slices`].
 pub(super) fn slices_of_plan(table: &ServiceTable, plan: &HoodieCompactionPlan) -> Result<Vec<FileSlice>> {
     let mut listed: Option<PartitionFiles> = None;
     let mut slices = Vec::new();
@@ -83,9 +76,6 @@ pub(super) fn slices_of_plan(table: &ServiceTable, plan: &HoodieCompactionPlan) 
 }
 
 /// Reads the plan of a pending compaction or log compaction.
-///
-/// # Errors
-/// `InvalidTable` if there is none, or it cannot be read; those of the storage.
 pub(crate) fn read_plan(table: &ServiceTable, instant: &RequestedTime, action: Action) -> Result<HoodieCompactionPlan> {
     let in_plan = |error: Error| error.at_instant(instant);
     let bytes = table.timeline_writer().read_requested(instant, action)?;

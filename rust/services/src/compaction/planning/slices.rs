@@ -15,9 +15,6 @@ use mortice_table::timeline::{CompletionStatus, PendingCompaction, Timeline};
 pub(crate) type PlannedGroups = BTreeMap<String, BTreeSet<String>>;
 
 /// The file groups of pending compactions and clustering. Those of log compactions may be compacted: these are given up then.
-///
-/// # Errors
-/// What reading plans may fail with.
 pub(crate) fn planned_groups(timeline: &Timeline) -> Result<PlannedGroups> {
     let mut groups = groups_of(timeline.pending_compactions()?);
     for group in timeline.file_groups_in_pending_clustering()? {
@@ -27,9 +24,6 @@ pub(crate) fn planned_groups(timeline: &Timeline) -> Result<PlannedGroups> {
 }
 
 /// The same, and those of pending log compactions.
-///
-/// # Errors
-/// As for [`planned_groups`].
 pub(super) fn planned_groups_and_logs(timeline: &Timeline) -> Result<PlannedGroups> {
     let mut groups = planned_groups(timeline)?;
     for (partition, file_ids) in groups_of(timeline.pending_log_compactions()?) {
@@ -47,9 +41,6 @@ fn groups_of(plans: Vec<PendingCompaction>) -> PlannedGroups {
 }
 
 /// The slices of partitions that a compaction at `instant` may take, those with log files.
-///
-/// # Errors
-/// As for [`FileSystemView::slices`].
 pub(crate) fn slices_to_compact<'a>(
     table: &ServiceTable,
     partitions: impl IntoIterator<Item = &'a PartitionFiles>,

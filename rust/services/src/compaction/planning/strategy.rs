@@ -72,9 +72,6 @@ pub(crate) struct CompactionStrategy {
 
 impl CompactionStrategy {
     /// By Hudi's options.
-    ///
-    /// # Errors
-    /// `Unsupported` for other classes; `InvalidArgument`, naming the option, for what is no number.
     pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
         let given = options.word(STRATEGY)?;
         let names = given.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -91,9 +88,6 @@ impl CompactionStrategy {
     }
 
     /// The partitions that a compaction takes slices of.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if partitions are to be days and are not.
     pub(crate) fn chosen_partitions<'a>(
         &self,
         paths: Vec<&'a str>,
@@ -114,9 +108,6 @@ impl CompactionStrategy {
     }
 
     /// The operations that a compaction takes, in the order of the plan.
-    ///
-    /// # Errors
-    /// As for [`Self::chosen_partitions`].
     pub(crate) fn chosen(&self, operations: Vec<HoodieCompactionOperation>) -> Result<Vec<HoodieCompactionOperation>> {
         let mut operations = operations;
         for rule in &self.rules {

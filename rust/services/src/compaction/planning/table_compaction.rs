@@ -37,9 +37,6 @@ pub(crate) struct CompactionOptions {
 impl CompactionOptions {
     /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due if options do not say it, in place of
     /// the option's default.
-    ///
-    /// # Errors
-    /// `InvalidArgument` and `Unsupported`, naming the option.
     pub(crate) fn from_options(options: &WriteOptions, commits: Option<u64>) -> Result<Self> {
         let names = TriggerNames { strategy: STRATEGY, commits: COMMITS, seconds: SECONDS };
         let trigger = Trigger::from_options(options, names)?;
@@ -67,9 +64,6 @@ impl TableCompactions {
     }
 
     /// Those of the table as it was last seen, for a preview: as if failed writes were rolled back, which is done before a plan is made.
-    ///
-    /// # Errors
-    /// Those of listing heartbeats.
     pub(crate) fn for_preview(target: &WritableTable) -> Result<Self> {
         let opened = Self::new(target.store(), &target.latest());
         let (policy, heartbeat) = (target.concurrency().failed_writes, target.concurrency().heartbeat);
@@ -100,9 +94,6 @@ impl TableCompactions {
     }
 
     /// The plan of a new compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
-    ///
-    /// # Errors
-    /// What reading other plans may fail with; `InvalidArgument` for partitions that the strategy cannot choose from.
     pub(crate) fn plan(
         &self,
         options: &CompactionOptions,
@@ -122,18 +113,11 @@ impl TableCompactions {
     }
 
     /// The slices of a plan that is not on the timeline, in its order.
-    ///
-    /// # Errors
-    /// As for [`Self::slices`].
     pub(crate) fn slices_of_plan(&self, plan: &HoodieCompactionPlan) -> Result<Vec<FileSlice>> {
         slices_of_plan(&self.table, plan)
     }
 
     /// The slices of a pending compaction, in the order of its plan.
-    ///
-    /// # Errors
-    /// `InvalidTable` for a plan that names files outside of its partitions, or of other file groups, or, naming it, a file that is gone;
-    /// those of the storage.
     pub(crate) fn slices(&self, instant: &RequestedTime) -> Result<Vec<FileSlice>> {
         planned_slices(&self.table, instant, Action::Compaction)
     }

@@ -42,9 +42,6 @@ pub(crate) struct Trigger {
 
 impl Trigger {
     /// By Hudi's options.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option, for an unknown strategy and for what is no number.
     pub(crate) fn from_options(options: &WriteOptions, names: TriggerNames) -> Result<Self> {
         let given = options.word(names.strategy)?;
         let known = STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(given));

@@ -39,9 +39,6 @@ impl<'a> AccountConf<'a> {
 /// Converts the settings of a container to options; see [`super::s3a::options`] for the bool.
 ///
 /// `suffix` is the domain after the account in the URI's host.
-///
-/// # Errors
-/// As for [`super::s3a::options`].
 pub(crate) fn options(
     conf: HadoopConf<'_>,
     account: &str,

@@ -46,9 +46,6 @@ impl<'a> HadoopConf<'a> {
     }
 
     /// Returns an error for a setting of a credentials location that only Hadoop can read.
-    ///
-    /// # Errors
-    /// [`mortice_base::ErrorKind::Unsupported`], which names the setting.
     pub(crate) fn refuse_keystore(&self) -> Result<()> {
         match KEYSTORES.into_iter().find(|name| self.get(name).is_some()) {
             Some(name) => {
@@ -72,9 +69,6 @@ pub(crate) fn invalid(name: &str, expected: &str, got: &str) -> Error {
 }
 
 /// Converts a duration of Hadoop to an option's value. A number without a unit is in milliseconds.
-///
-/// # Errors
-/// [`mortice_base::ErrorKind::InvalidArgument`] if it is not a duration.
 pub(crate) fn millis(name: &str, value: &str) -> Result<String> {
     parse_duration(value, Duration::from_millis(1))
         .map(|duration| format!("{}ms", duration.as_millis()))

@@ -19,9 +19,6 @@ const KEY_FILES: [&str; 2] =
     ["fs.gs.auth.service.account.json.keyfile", "google.cloud.auth.service.account.json.keyfile"];
 
 /// Converts the settings to options; see [`super::s3a::options`] for the bool.
-///
-/// # Errors
-/// As for [`super::s3a::options`].
 pub(crate) fn options(conf: HadoopConf<'_>, has_credentials: bool) -> Result<(Options, bool)> {
     let mut options = Options::new();
     if let Some(url) = conf.get("fs.gs.storage.root.url") {

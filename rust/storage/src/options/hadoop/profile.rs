@@ -10,9 +10,6 @@ const NOT_KEYS: [&str; 6] =
 
 /// Returns the keys of the profile `name` in `file`; both default as in the AWS SDK. `None` if there is no such file or
 /// profile.
-///
-/// # Errors
-/// [`mortice_base::ErrorKind::Unsupported`] if the profile assumes a role, signs in by SSO or runs a process.
 pub(crate) fn keys_of_profile(
     name: Option<&str>,
     file: Option<&str>,

@@ -40,10 +40,6 @@ impl<'a> BucketConf<'a> {
 ///
 /// `explicit` are the options that the user gave to mortice: settings for the same decisions are not evaluated, and are
 /// no errors. The bool is true if the settings select credentials, so that those of the environment are ignored.
-///
-/// # Errors
-/// [`mortice_base::ErrorKind::Unsupported`] for an unsupported setting or class,
-/// [`mortice_base::ErrorKind::InvalidArgument`] for an invalid value; both name the setting.
 pub(crate) fn options(
     conf: HadoopConf<'_>,
     bucket: &str,

@@ -85,10 +85,6 @@ pub(crate) struct KeySources<'a> {
 
 impl KeySources<'_> {
     /// Returns the credentials of the first class of `list` that has any.
-    ///
-    /// # Errors
-    /// [`mortice_base::ErrorKind::Unsupported`], with the name of the class, if an unknown one is reached;
-    /// [`mortice_base::ErrorKind::InvalidArgument`] if no class has credentials.
     pub(crate) fn first_of(&self, list: &str) -> Result<Options> {
         for class in list.split(',').map(str::trim).filter(|class| !class.is_empty()) {
             let Some(provider) = provider(class) else {
@@ -103,10 +99,6 @@ impl KeySources<'_> {
     }
 
     /// Returns the keys of the configuration, with or without their token; `None` if there are none.
-    ///
-    /// # Errors
-    /// [`mortice_base::ErrorKind::InvalidArgument`] if a part is missing, [`mortice_base::ErrorKind::Unsupported`] if
-    /// they are in a keystore.
     pub(crate) fn configured(&self) -> Result<Option<Options>> {
         match self.temporary()? {
             Some(keys) => Ok(Some(keys)),

@@ -66,9 +66,6 @@ pub(in crate::plan) enum ChangeKind {
 }
 
 /// Returns the changes of the commits in a range, by commit.
-///
-/// # Errors
-/// `Unsupported` if a commit rewrote rows without a change log; errors of reading the metadata.
 pub(in crate::plan) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<FoundChange>> {
     let mut changes = Vec::new();
     timeline.visit_writes_in(timeline_range, &mut |write, metadata| {

@@ -45,9 +45,6 @@ pub(in crate::plan) struct WrittenFiles {
 
 impl WrittenFiles {
     /// Reads the metadata of the commits in a range.
-    ///
-    /// # Errors
-    /// Errors of reading the metadata.
     pub(in crate::plan) fn read(
         timeline: &Timeline,
         timeline_range: &TimelineRange,
@@ -143,9 +140,6 @@ impl WrittenFiles {
     }
 
     /// Returns true if one of the data files does not exist any more. Folders are listed in parallel.
-    ///
-    /// # Errors
-    /// `Io` if a folder cannot be listed.
     pub(in crate::plan) fn is_cleaned(&self, storage: &dyn Storage) -> Result<bool> {
         let is_cleaned = AtomicBool::new(false);
         parallel::work_through(self.files.iter().collect(), storage.requests_at_once(), |(folder, files)| {
@@ -179,9 +173,6 @@ impl WrittenFiles {
 
     /// Returns the data files of a partition. `len_of` returns the size of a file, given its path and the size that
     /// commits report, if any.
-    ///
-    /// # Errors
-    /// Errors of `len_of`.
     pub(in crate::plan) fn files_in(
         &self,
         partition: &str,

@@ -40,9 +40,6 @@ impl<'a> Lister<'a> {
     }
 
     /// Returns the metadata table, which is opened on first use.
-    ///
-    /// # Errors
-    /// As for [`metadata::open`].
     pub(in crate::plan) fn metadata_table(&self) -> std::result::Result<&'a MetadataTable, Arc<Error>> {
         let open = || {
             metadata::open((self.uri, self.storage), self.storage_options, self.timeline, self.options)
@@ -53,9 +50,6 @@ impl<'a> Lister<'a> {
 
     /// Returns what `each` makes of the files of the selected partitions, and the source of the listing. If the
     /// metadata table cannot be used, `each` may have been called with some of its partitions.
-    ///
-    /// # Errors
-    /// Errors of listing storage, if storage is listed.
     pub(in crate::plan) fn list<T: Send>(
         &self,
         wanted: Option<&PartitionFilter>,

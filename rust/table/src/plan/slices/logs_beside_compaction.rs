@@ -29,9 +29,6 @@ impl<'a> LogsBesideCompaction<'a> {
     /// was completed: also before it was planned, if they were completed after that. Up to table version 7, where a log
     /// has blocks of several writes, those that can have such blocks.
     /// Of an archived compaction there are none.
-    ///
-    /// # Errors
-    /// Those of listing the timeline, up to table version 7.
     pub(in crate::plan) fn add_to(&self, base_files: &mut [FileSlice], slices: &[FileSlice]) -> Result<()> {
         let with_logs = slices.iter().filter(|slice| !slice.log_files.is_empty());
         let with_logs: HashMap<&str, &FileSlice> =

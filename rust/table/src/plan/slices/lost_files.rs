@@ -59,9 +59,6 @@ impl LostFiles<'_> {
 impl OpenTable {
     /// Returns the files that cleans have deleted, or are about to delete, as far as the timeline of the table has
     /// these cleans.
-    ///
-    /// # Errors
-    /// Errors of reading the cleans after `as_of`.
     pub(in crate::plan) fn lost_files<'a>(&'a self, as_of: Option<&'a RequestedTime>) -> Result<LostFiles<'a>> {
         let timeline = &self.timeline;
         // Pending cleans may be gone since. `lost_since` reads those that are left.
@@ -72,9 +69,6 @@ impl OpenTable {
 
     /// Adds the files of cleans that have begun in the meantime. Returns the partitions that have other deleted files
     /// than before, which have to be listed again.
-    ///
-    /// # Errors
-    /// Those of [`Timeline::removed_since`].
     pub(in crate::plan) fn lost_since(&self, lost: &mut LostFiles<'_>) -> Result<BTreeSet<String>> {
         let now = Timeline::load(&self.storage, &self.config)?;
         let since = self.timeline.removed_since(&now).map_err(|error| error.in_file(&self.uri))?;

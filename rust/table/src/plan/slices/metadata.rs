@@ -35,9 +35,6 @@ const GONE: &str = "the metadata table is gone, and the table's properties still
                     builds it again, as do Table.build_metadata(rebuild=True) and `mortice metadata build --rebuild`";
 
 /// Opens the metadata table of the table at `uri` with the storage `storage`, as of the table's timeline.
-///
-/// # Errors
-/// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's timeline.
 pub(in crate::plan) fn open(
     (uri, storage): (&str, &Arc<dyn Storage>),
     storage_options: &StorageOptions,
@@ -48,9 +45,6 @@ pub(in crate::plan) fn open(
 }
 
 /// Opens the metadata table as a table.
-///
-/// # Errors
-/// `InvalidTable` if it is not there, although the table's properties name it; errors of opening a table.
 pub(in crate::plan) fn open_table(
     (uri, storage): (&str, &Arc<dyn Storage>),
     storage_options: &StorageOptions,
@@ -92,9 +86,6 @@ pub(in crate::plan) fn options_of(options: &ReadOptions) -> ReadOptions {
 }
 
 /// The metadata table that is opened as a table, as of the timeline of the table that it belongs to.
-///
-/// # Errors
-/// `InvalidTable` if it is behind the table's timeline; errors of reading its schema.
 pub(in crate::plan) fn from_table(mut table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
     let uri = table.uri.clone();
     let in_table = |error: Error| error.in_file(&uri);

@@ -9,9 +9,6 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::is_registered;
 
 /// Returns a file that the newest write has registered.
-///
-/// # Errors
-/// Errors of reading commit metadata.
 fn of_newest_write(timeline: &Timeline) -> Result<Option<String>> {
     let Some(newest) = timeline.completed_writes().next_back() else { return Ok(None) };
     let metadata = timeline.commit_metadata(newest, MetadataPart::All)?.unwrap_or_default();
@@ -19,9 +16,6 @@ fn of_newest_write(timeline: &Timeline) -> Result<Option<String>> {
 }
 
 /// Returns a file that any write has registered, also an archived one.
-///
-/// # Errors
-/// Errors of reading commit metadata and the archive.
 fn of_any_write(timeline: &Timeline) -> Result<Option<String>> {
     if let Some(found) = of_newest_write(timeline)? {
         return Ok(Some(found));
@@ -36,9 +30,6 @@ fn of_any_write(timeline: &Timeline) -> Result<Option<String>> {
 
 /// Makes sure that a listing of the storage is complete. `unknown` says that it has files that may be registered,
 /// `is_suspect` that it lacks files.
-///
-/// # Errors
-/// `Unsupported` if files are registered.
 pub(in crate::plan) fn check_listed(timeline: &Timeline, unknown: bool, is_suspect: bool) -> Result<()> {
     let found = match (unknown, is_suspect) {
         (true, _) => of_any_write(timeline)?,
@@ -63,9 +54,6 @@ pub(in crate::plan) fn rows_without_commits(path: &str) -> Error {
 }
 
 /// Refuses a write of a table with such files among these.
-///
-/// # Errors
-/// `Unsupported`, with the name of a file.
 pub(in crate::plan) fn check_writable(files: &[PartitionFiles]) -> Result<()> {
     let mut bases = files.iter().flat_map(|files| files.base_files.iter().map(move |base| (files, base)));
     match bases.find(|(_, base)| base.name.is_registered()) {

@@ -21,9 +21,6 @@ use mortice_storage::Storage;
 
 /// Compares the schemas of data blocks with those of the table and of their writes. Blocks come with the paths of their
 /// logs.
-///
-/// # Errors
-/// `CorruptLog`, with file, block and instant; those of reading the timeline.
 pub(super) fn check_schemas<'b>(
     blocks: impl Iterator<Item = (&'b Block, Option<&'b str>)>,
     query: &Query,

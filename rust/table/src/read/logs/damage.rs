@@ -89,10 +89,6 @@ impl SeenLog {
     }
 
     /// Reports a log that has lost bytes of a completed write, or returns an error, as the options say.
-    ///
-    /// # Errors
-    /// `CorruptLog` for a damaged file; `InvalidTable` for a file that is shorter than it was planned, although no
-    /// write recorded its length; those of reading the timeline.
     pub(in crate::read) fn check(
         &self,
         log: &LogFile,

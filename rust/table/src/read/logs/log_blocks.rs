@@ -28,9 +28,6 @@ impl LogBlocks {
 }
 
 /// Frames all log files of a split. The contents of blocks are not read.
-///
-/// # Errors
-/// Those of reading the files, of [`SeenLog::check`], of [`check_schemas`], and of blocks that cannot be skipped.
 pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
@@ -94,9 +91,6 @@ pub(in crate::read) struct LogFrames {
 impl LogFrames {
     /// Opens a log, up to the length that was planned. The file may be shorter: [`SeenLog::check`] decides whether that
     /// is an error.
-    ///
-    /// # Errors
-    /// Those of opening the file.
     pub(in crate::read) fn open(storage: &dyn Storage, log: &LogFile, query: &Query) -> Result<Self> {
         let mut frames = Self::within(storage, log, log.len, query)?;
         // Stores report the length of an object with its first bytes.

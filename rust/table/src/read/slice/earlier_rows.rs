@@ -25,9 +25,6 @@ use mortice_merge::config::TableConfig;
 use mortice_storage::Storage;
 
 /// Returns the rows before the logs of a split; `None` if they are not needed. `open` reads the rows of a slice.
-///
-/// # Errors
-/// Those of reading the timeline and the partition.
 pub(super) fn earlier_rows(
     split: &Split,
     blocks: &LogBlocks,

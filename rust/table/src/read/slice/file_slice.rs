@@ -114,9 +114,6 @@ impl SliceReader {
 
     /// Starts to fetch the bytes that a read of the slice needs first, if the storage is remote. The read waits for
     /// them.
-    ///
-    /// # Errors
-    /// Errors of opening the table's storage.
     pub(in crate::read) fn begin(&mut self) -> Result<()> {
         if !self.begun.is_empty() || !matches!(self.state, State::Planned) {
             return Ok(());

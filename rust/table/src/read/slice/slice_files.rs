@@ -13,9 +13,6 @@ const FIRST: u64 = 8 << 20;
 /// Opens the files of a split's slice, and starts to fetch the first bytes that a reader needs of all of them. While
 /// the result exists, readers that open the files share them. Does nothing for storage without round trips, and opens
 /// only files that fit in `limit` bytes.
-///
-/// # Errors
-/// Errors of opening a file.
 pub(super) fn begin(split: &Split, storage: &dyn Storage, limit: u64) -> Result<Vec<Arc<dyn FileSource>>> {
     if !storage.is_remote() {
         return Ok(Vec::new());

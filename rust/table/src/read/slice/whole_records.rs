@@ -11,9 +11,6 @@ use mortice_base::names::instant_range::InstantRange;
 
 /// Returns a split for the base file of a slice, and one for each of its log files: the rows that a commit of the range
 /// wrote to it, merged with nothing of the range.
-///
-/// # Errors
-/// `InvalidTable` for a log file whose name has no instant.
 pub(super) fn split_by_log(split: &Split) -> Result<Vec<Split>> {
     let slice = split.slice.as_ref();
     let own = |slice: FileSlice| Split { slice: Arc::new(slice), part: None, ..split.clone() };

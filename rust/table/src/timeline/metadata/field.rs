@@ -36,9 +36,6 @@ impl FieldMismatch {
 /// A type of a field of metadata.
 pub trait MetadataField: Sized {
     /// Converts the value of the field.
-    ///
-    /// # Errors
-    /// [`FieldMismatch`] if it is a value of another type.
     fn from_value(value: Value<'_>) -> Result<Self, FieldMismatch>;
 
     /// Returns the value of the field, borrowing from it.

@@ -26,9 +26,6 @@ pub trait TimelineMetadata: MetadataField {
     const SCHEMA: &'static str;
 
     /// Reads the JSON format.
-    ///
-    /// # Errors
-    /// `InvalidTable` if the bytes are not JSON or a field has another type, with the path to the field.
     fn from_json(bytes: &[u8]) -> Result<Self> {
         typed(json::parse(bytes)?)
     }
@@ -39,10 +36,6 @@ pub trait TimelineMetadata: MetadataField {
     }
 
     /// Reads the Avro format with the schema that the file contains.
-    ///
-    /// # Errors
-    /// `CorruptLog` if the file is damaged; `InvalidTable` if it holds a record of another name or a field has another
-    /// type; `Unsupported` for a codec other than `null` and `deflate`.
     fn from_avro(bytes: &[u8]) -> Result<Self> {
         MetadataFile::from_avro(bytes).map(|file| file.value)
     }
@@ -50,9 +43,6 @@ pub trait TimelineMetadata: MetadataField {
     /// Writes the Avro format with [`TimelineMetadata::SCHEMA`]. Fields without a value get the default of the schema.
     /// Unknown fields, which only files of other releases have, are left out, as Hudi does when it upgrades a table.
     /// [`MetadataFile::to_bytes`] keeps them.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if a null is in an array or map of the record.
     fn to_avro(&self) -> Result<Vec<u8>> {
         let schema = Schema::parse(Self::SCHEMA)?;
         let mut datum = Vec::new();
@@ -63,9 +53,6 @@ pub trait TimelineMetadata: MetadataField {
 
     /// Reads either format, which the first bytes show; `None` if the file is empty, as many files of pending instants
     /// are.
-    ///
-    /// # Errors
-    /// As for [`TimelineMetadata::from_json`] and [`TimelineMetadata::from_avro`].
     fn from_bytes(bytes: &[u8]) -> Result<Option<Self>> {
         Ok(MetadataFile::parse(bytes)?.map(|file| file.value))
     }

@@ -87,9 +87,6 @@ impl BaseFileOptions {
 
 /// The codec of a table's parquet files and blocks. By default it is Zstandard, at the size of gzip, Hudi's default, for a fraction of
 /// the time; gzip in tables that releases before 1.0 read, whose Spark may lack the other.
-///
-/// # Errors
-/// `InvalidArgument` for other names.
 pub(crate) fn codec(options: &WriteOptions, layout: TimelineLayout) -> Result<ParquetCodec> {
     match (options.given_text(option_names::PARQUET_COMPRESSION_CODEC), layout) {
         (Some(name), _) => ParquetCodec::parse(name.trim()),

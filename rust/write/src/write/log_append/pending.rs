@@ -70,9 +70,6 @@ impl Pending {
     }
 
     /// The order of the records in their block: that of their positions, if all have one.
-    ///
-    /// # Errors
-    /// As for [`order_by`].
     pub(super) fn order(&self) -> Result<Vec<u32>> {
         order_by(self.positions.as_deref(), self.rows)
     }
@@ -108,9 +105,6 @@ pub(super) fn add_columns(all: &mut Vec<ColumnRange>, more: Vec<ColumnRange>) {
 }
 
 /// The order of records by their positions.
-///
-/// # Errors
-/// `Internal` if there are more or fewer positions than records.
 pub(super) fn order_by(positions: Option<&[u64]>, rows: usize) -> Result<Vec<u32>> {
     let Some(positions) = positions else { return Ok((0..number_of(rows)?).collect()) };
     if positions.len() != rows {

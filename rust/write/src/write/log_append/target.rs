@@ -55,9 +55,6 @@ pub struct SliceNames {
 
 impl LogTarget {
     /// The first version to write.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for log files of the slice that are not named as such.
     pub(super) fn first_version(&self) -> Result<i64> {
         let LogNaming::BySlice { log_files, .. } = &self.naming else { return Ok(1) };
         let mut next = 1;
@@ -71,9 +68,6 @@ impl LogTarget {
     }
 
     /// The name of the file of a version.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for parts that no log file's name can have.
     pub(super) fn name(&self, version: i64) -> Result<String> {
         let instant = match &self.naming {
             LogNaming::ByDeltaCommit | LogNaming::ByDeltaCommitOf(_) => &self.instant,

@@ -41,9 +41,6 @@ impl IncomingRecords {
 
     /// Adds rows, with one record key each. Rows that `deletes` is true for delete their keys; they come after the other rows, and
     /// no column of theirs is read.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for keys that are null, empty, or not one for each row; for columns that do not fit those of the file.
     pub(super) fn add(&mut self, rows: &RecordBatch, keys: &StringArray, deletes: Option<&BooleanArray>) -> Result<()> {
         check_keys(rows, keys)?;
         let Some(deletes) = deletes else {
@@ -67,9 +64,6 @@ impl IncomingRecords {
     }
 
     /// Adds keys that are deleted.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for keys that are null or empty.
     pub(super) fn add_deletes(&mut self, keys: &StringArray) -> Result<()> {
         let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
         check_keys(
@@ -143,9 +137,6 @@ pub(super) fn nullable(types: &Schema) -> SchemaRef {
 }
 
 /// Base rows with these columns, in their order.
-///
-/// # Errors
-/// `Internal` for a missing column.
 pub(super) fn in_types(rows: &RecordBatch, types: &SchemaRef) -> Result<RecordBatch> {
     let column = |field: &FieldRef| {
         let missing = || Error::internal(format!("rows of a base file were read without column {:?}", field.name()));

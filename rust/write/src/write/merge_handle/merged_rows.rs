@@ -57,9 +57,6 @@ pub(super) struct MergeRows<'a> {
 
 impl MergeRows<'_> {
     /// Merges by key, each base row of a key. Base rows keep their order; rows of new keys follow.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for several base rows of a key that one may have; `Unsupported`, by name, for merge modes and payload classes that cannot be merged; those of `base` and `write`.
     pub(super) fn by_key(self, rules: &MergeRules, write: WriteRows<'_>) -> Result<MergeCounts> {
         let Self { schema, types, base, records, single, mut changes } = self;
         if rules.merger.is_none() {
@@ -109,9 +106,6 @@ impl MergeRows<'_> {
     }
 
     /// Writes the base rows, then the records, also those of keys that the file has.
-    ///
-    /// # Errors
-    /// `Internal` if there are deletes; those of `base` and `write`.
     pub(super) fn append_rows(mut self, write: WriteRows<'_>) -> Result<MergeCounts> {
         let mut counts = MergeCounts::default();
         for rows in self.base {

@@ -23,9 +23,6 @@ pub(super) enum WrittenRows {
 
 impl WrittenRows {
     /// Whether a row is one of them.
-    ///
-    /// # Errors
-    /// `Internal` for a row that is not of the batch.
     pub(super) fn contains(&self, row: usize) -> Result<bool> {
         match self {
             Self::None => Ok(false),
@@ -40,9 +37,6 @@ impl WrittenRows {
 
 /// Sets commit time, sequence number and partition path of the rows that the commit wrote. `first` is the number of the first row in
 /// the file, by which sequence numbers count, as in `HoodieAvroParquetWriter`.
-///
-/// # Errors
-/// `Internal` if the batch has no meta columns.
 pub(super) fn with_new_meta(
     rows: RecordBatch,
     written: &WrittenRows,
