@@ -203,7 +203,10 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
         ],
     ),
-    ("writable_table", &["progress", "time", "names", "storage", "config", "timeline", "keys", "plan", "commit", "metadata_upkeep"]),
+    (
+        "writable_table",
+        &["progress", "time", "names", "storage", "config", "timeline", "keys", "plan", "commit", "metadata_upkeep"],
+    ),
     (
         "services",
         &[

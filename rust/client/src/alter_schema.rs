@@ -52,8 +52,8 @@ pub fn stored_columns(table: &OpenTable) -> Result<(String, Option<String>)> {
 /// Changes the columns of a table, in the state in which it was opened, as one commit.
 ///
 /// # Errors
-/// `InvalidArgument` for a schema that cannot be read; `WriteConflict` if another writer has committed since the table was opened; those
-/// of [`Transaction::commit`].
+/// `InvalidArgument` for a schema that cannot be read; `WriteConflict` if another writer has committed since the table
+/// was opened; those of [`Transaction::commit`].
 pub fn alter_schema(
     table: &Arc<OpenTable>,
     columns: &AlteredColumns,

@@ -15,12 +15,12 @@ use mortice_write::rows::{check_new_columns, without_meta_columns};
 /// The property with the schema of a table without commits. Hudi's `DataFrame` writes do not set it.
 const CREATE_SCHEMA: &str = "hoodie.table.create.schema";
 
-/// Creates the table that a write with these options describes. Returns false if another process has created it meanwhile, which is no
-/// error.
+/// Creates the table that a write with these options describes. Returns false if another process has created it
+/// meanwhile, which is no error.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported` for options that describe no table, and for columns and options that the write refuses; those of
-/// the storage.
+/// `InvalidArgument` and `Unsupported` for options that describe no table, and for columns and options that the write
+/// refuses; those of the storage.
 pub fn create_table_for_write(
     location: &TableLocation,
     operation: WriteOperation,
@@ -40,8 +40,8 @@ pub fn create_table_for_write(
     }
 }
 
-/// Removes the columns of a table that a write has created and not written to: the next write decides on them. A table with commits is
-/// not changed.
+/// Removes the columns of a table that a write has created and not written to: the next write decides on them. A table
+/// with commits is not changed.
 ///
 /// # Errors
 /// As for opening the table, and those of the storage.

@@ -1,4 +1,5 @@
-//! Deletes partitions: a replace commit without files (`SparkDeletePartitionCommitActionExecutor`). The files stay until a clean.
+//! Deletes partitions: a replace commit without files (`SparkDeletePartitionCommitActionExecutor`). The files stay
+//! until a clean.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,13 +20,14 @@ use mortice_write::rows::WriteSchema;
 ///
 /// Args:
 ///     location: Where the table is.
-///     partitions: Partition paths. `*` stands for any text, also for several folders; a path that the table does not have is left out.
+///     partitions: Partition paths. `*` stands for any text, also for several folders; a path that the table does not
+///         have is left out.
 ///     options: Options of the write, by Hudi's names.
 ///     validator: Checks the table before the write is completed.
 ///
 /// # Errors
-/// `InvalidArgument` for a table without partitions; `Unsupported` if a table service of such a partition is pending; as for
-/// [`Transaction::begin`] and [`Transaction::commit`].
+/// `InvalidArgument` for a table without partitions; `Unsupported` if a table service of such a partition is pending;
+/// as for [`Transaction::begin`] and [`Transaction::commit`].
 pub fn delete_partitions(
     location: &TableLocation,
     partitions: &[String],

@@ -1,5 +1,5 @@
-//! Deletes the rows that a filter selects: a scan of the table as it is when the write begins, and a delete of the keys. A row that
-//! another writer changes meanwhile is a conflict.
+//! Deletes the rows that a filter selects: a scan of the table as it is when the write begins, and a delete of the
+//! keys. A row that another writer changes meanwhile is a conflict.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

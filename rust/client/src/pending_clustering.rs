@@ -1,5 +1,6 @@
-//! Updates of file groups that a pending clustering is to replace (`SparkRejectUpdateStrategy`, `SparkAllowUpdateStrategy`). They are
-//! refused when rows are assigned to file groups; or else the clustering is rolled back, whose rows would be those of before.
+//! Updates of file groups that a pending clustering is to replace (`SparkRejectUpdateStrategy`,
+//! `SparkAllowUpdateStrategy`). They are refused when rows are assigned to file groups; or else the clustering is
+//! rolled back, whose rows would be those of before.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! The workload profile: what a write is about to do, for the inflight instant (`BaseCommitActionExecutor.saveWorkloadProfileMetadataToInflight`).
-//! Other writers read the updated file groups of it when they look for conflicts early.
+//! The workload profile: what a write is about to do, for the inflight instant
+//! (`BaseCommitActionExecutor.saveWorkloadProfileMetadataToInflight`). Other writers read the updated file groups of it
+//! when they look for conflicts early.
 
 use mortice_base::error::Result;
 use mortice_table::timeline::WriteOperation;

@@ -1,4 +1,5 @@
-//! Writes that are repeated after a conflict with another writer (`HoodieWriteConfig.NUM_RETRIES_ON_CONFLICT_FAILURES`).
+//! Writes that are repeated after a conflict with another writer
+//! (`HoodieWriteConfig.NUM_RETRIES_ON_CONFLICT_FAILURES`).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,8 +16,8 @@ const PAUSE: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_WAIT_
 /// The pause doubles with each attempt, up to so many times of the first.
 const LONGEST: u32 = 5;
 
-/// How long a caller that repeats writes by itself waits after an attempt, counted from 1, that had a conflict; none if it does not
-/// repeat the write.
+/// How long a caller that repeats writes by itself waits after an attempt, counted from 1, that had a conflict; none if
+/// it does not repeat the write.
 ///
 /// # Errors
 /// `InvalidArgument`, naming the option.

@@ -119,8 +119,9 @@ impl TaskRunner<'_> {
         MergeTarget { partition, slice: slice.clone(), instant, token }
     }
 
-    /// Whether the base file has a key several times that the rows of a task delete or change: a log would change one of its rows where
-    /// records are merged by key. Keys of the file are read if the index does not know positions, as a bucket index, and the record index.
+    /// Whether the base file has a key several times that the rows of a task delete or change: a log would change one
+    /// of its rows where records are merged by key. Keys of the file are read if the index does not know positions, as
+    /// a bucket index, and the record index.
     fn is_repeated(&self, task: &GroupTask, slice: &FileSlice) -> Result<bool> {
         if slice.base_file.is_none() {
             return Ok(false);

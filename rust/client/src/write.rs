@@ -119,7 +119,8 @@ pub(super) fn write_rows(
     })
 }
 
-/// Commits what was written, or gives the write up; then runs table services. `warnings` are those besides those of the options.
+/// Commits what was written, or gives the write up; then runs table services. `warnings` are those besides those of the
+/// options.
 pub(super) fn commit_or_abort(
     transaction: Transaction,
     written: Result<Written>,

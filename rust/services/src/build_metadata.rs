@@ -48,13 +48,14 @@ pub struct MetadataBuildResult {
     pub warnings: Vec<String>,
 }
 
-/// Builds the metadata table of a table that has none, with Hudi's partitions and the indexes that are asked for; adds indexes to one
-/// that is there, and drops others; builds it again; or deletes it. The properties of the table name a partition once it is complete,
-/// and do not name it any more before it is deleted.
+/// Builds the metadata table of a table that has none, with Hudi's partitions and the indexes that are asked for; adds
+/// indexes to one that is there, and drops others; builds it again; or deletes it. The properties of the table name a
+/// partition once it is complete, and do not name it any more before it is deleted.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported`, by name, for indexes that cannot be added or dropped, for options and tables; up to table
-/// version 7 while an instant is pending; those of reading the files and of the storage, after which it can be repeated.
+/// `InvalidArgument` and `Unsupported`, by name, for indexes that cannot be added or dropped, for options and tables;
+/// up to table version 7 while an instant is pending; those of reading the files and of the storage, after which it can
+/// be repeated.
 pub fn run_metadata_build(
     location: &TableLocation,
     request: &MetadataBuildRequest,

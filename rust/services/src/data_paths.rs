@@ -1,7 +1,7 @@
 //! Paths of data files in plans and markers.
 //!
-//! A plan may come from another writer, and its paths are deleted. So only those are accepted that are in a partition of the table and
-//! have the name of a data file of the instant that is rolled back.
+//! A plan may come from another writer, and its paths are deleted. So only those are accepted that are in a partition
+//! of the table and have the name of a data file of the instant that is rolled back.
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
@@ -43,8 +43,8 @@ impl DataPath {
         if self.partition.is_empty() { self.name.clone() } else { format!("{}/{}", self.partition, self.name) }
     }
 
-    /// Returns true if the name is that of a data file of an instant. Up to table version 7 these are, of log files, those of slices
-    /// that began with the instant.
+    /// Returns true if the name is that of a data file of an instant. Up to table version 7 these are, of log files,
+    /// those of slices that began with the instant.
     pub(crate) fn is_of(&self, instant: &RequestedTime) -> bool {
         let base = BaseFileName::parse(&self.name).map(|name| name.instant);
         let of = base.or_else(|| LogFileName::parse(&self.name).map(|name| name.instant));
@@ -73,7 +73,8 @@ fn outside(path: &str) -> Error {
     Error::invalid_table(message).in_file(path)
 }
 
-/// The full path of a file as plans have it: without a scheme, as the same store is `s3://` here and `s3a://` in Hadoop.
+/// The full path of a file as plans have it: without a scheme, as the same store is `s3://` here and `s3a://` in
+/// Hadoop.
 pub(crate) fn plan_path(store: &dyn Storage, path: &str) -> String {
     let full = store.full_path(path);
     match full.split_once("://") {

@@ -52,7 +52,8 @@ pub struct InlineServices {
 }
 
 impl InlineServices {
-    /// By Hudi's options. Those of services that are to run are checked, too: after the commit it is too late to refuse them.
+    /// By Hudi's options. Those of services that are to run are checked, too: after the commit it is too late to refuse
+    /// them.
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.

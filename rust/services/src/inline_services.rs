@@ -27,12 +27,12 @@ pub fn execute_in_process(plan: Transaction) -> Result<Committed> {
     }
 }
 
-/// Runs the services that options ask for, after the write `instant` was committed. Returns a warning for each that failed, if options
-/// say that these do not fail the write.
+/// Runs the services that options ask for, after the write `instant` was committed. Returns a warning for each that
+/// failed, if options say that these do not fail the write.
 ///
 /// # Errors
-/// `TableService`, with the write's instant and the reason, as the write is part of the table; `Interrupted` by a signal. Options were
-/// checked before the write.
+/// `TableService`, with the write's instant and the reason, as the write is part of the table; `Interrupted` by a
+/// signal. Options were checked before the write.
 pub fn run_inline_services(
     target: &Arc<WritableTable>,
     instant: &RequestedTime,

@@ -1,5 +1,5 @@
-//! What pending writes need: of the timeline all that was completed since they began, which they compare before they are
-//! completed; of the data files those that were the latest when they began, which they read until then.
+//! What pending writes need: of the timeline all that was completed since they began, which they compare before they
+//! are completed; of the data files those that were the latest when they began, which they read until then.
 //!
 //! Hudi keeps one write before the first pending instant. A write that was requested earlier, and completed after the
 //! pending one had begun, may be before that.

@@ -1,5 +1,5 @@
-//! A table that services work on: the table at the root of a store, or its metadata table. Both have timelines, markers and partitions
-//! of the same form.
+//! A table that services work on: the table at the root of a store, or its metadata table. Both have timelines, markers
+//! and partitions of the same form.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Timeline;
 use mortice_write::write::Markers;
 
-/// An open table. Paths that its functions take and return are relative to the table, unless they are said to be those of the store.
+/// An open table. Paths that its functions take and return are relative to the table, unless they are said to be those
+/// of the store.
 pub(crate) struct ServiceTable {
     pub(crate) store: Arc<dyn FileStore>,
     pub(crate) storage: Arc<dyn Storage>,

@@ -1,5 +1,6 @@
-//! Threads of a bulk insert. Any of them prepares the next chunk of rows. What is prepared is routed to lanes, in the order of the
-//! chunks; a lane has one thread at a time, so that its rows keep their order. No thread belongs to a lane or to a stage.
+//! Threads of a bulk insert. Any of them prepares the next chunk of rows. What is prepared is routed to lanes, in the
+//! order of the chunks; a lane has one thread at a time, so that its rows keep their order. No thread belongs to a lane
+//! or to a stage.
 //!
 //! ```text
 //! feeder ─> chunks ─> prepare (any thread) ─> route (in order) ─> lanes ─> write, finish (one thread for each lane at a time)
@@ -58,8 +59,8 @@ pub(super) struct Limits {
 /// Rows that wait for their lanes before the feeder waits for them, for each thread.
 const WAITING_ROWS: usize = 2 * CHUNK_ROWS;
 
-/// Calls `feed`, and processes what it passes with so many threads. Returns the router and what the lanes leave, in the order of the
-/// lanes.
+/// Calls `feed`, and processes what it passes with so many threads. Returns the router and what the lanes leave, in the
+/// order of the lanes.
 ///
 /// # Errors
 /// The first one of `feed` or a thread. Nothing more is written after it.

@@ -1,4 +1,5 @@
-//! The rows of a bulk insert, sorted by partition and record key: threads read and sort runs of them, which are merged then.
+//! The rows of a bulk insert, sorted by partition and record key: threads read and sort runs of them, which are merged
+//! then.
 
 use super::chunks::waiting_rows;
 use super::keyed_rows::KeyedRows;
@@ -13,7 +14,8 @@ use mortice_write::rows::{RefusedRows, SortedRun};
 /// Bytes of rows that a thread sorts at a time.
 const RUN_BYTES: usize = 64 << 20;
 
-/// Sorts rows in runs. A run has rows that follow each other in the input, so that those of equal keys keep their order.
+/// Sorts rows in runs. A run has rows that follow each other in the input, so that those of equal keys keep their
+/// order.
 pub(super) struct SortWork<'a, 'r> {
     pub(super) reading: &'r Reading<'a>,
 }

@@ -8,7 +8,8 @@ use std::hash::{BuildHasher, RandomState};
 use super::keyed_rows::RowPlace;
 use super::partition_writers::OPEN_FILES;
 
-/// Bytes of rows after which a place gets a further series, if threads would have nothing to do otherwise. Fewer rows make one file.
+/// Bytes of rows after which a place gets a further series, if threads would have nothing to do otherwise. Fewer rows
+/// make one file.
 const BYTES_OF_SERIES: usize = 48 << 20;
 
 /// How the rows of a place are distributed.
@@ -58,7 +59,8 @@ impl Spreading {
         Self { threads: threads.max(1), spread, series: HashMap::new(), bytes: 0, hasher: RandomState::new() }
     }
 
-    /// Where the next rows of a place, of so many bytes, go. `next` is the number of the lane that a new series would have.
+    /// Where the next rows of a place, of so many bytes, go. `next` is the number of the lane that a new series would
+    /// have.
     pub(super) fn choose(&mut self, place: &RowPlace, bytes: usize, next: usize) -> Choice {
         self.bytes = self.bytes.saturating_add(bytes);
         let mut completed = Vec::new();
@@ -90,8 +92,8 @@ impl Spreading {
     }
 }
 
-/// How many of the threads the rows of a place keep busy, by its share of all bytes; at least one. A quarter of a thread is no reason for
-/// a further series: places of the same size are never exactly so.
+/// How many of the threads the rows of a place keep busy, by its share of all bytes; at least one. A quarter of a
+/// thread is no reason for a further series: places of the same size are never exactly so.
 fn share(threads: usize, bytes: usize, all: usize) -> usize {
     let (threads, bytes, all) = (threads as u128, bytes as u128, all.max(1) as u128);
     let share = (4 * threads * bytes + 3 * all) / (4 * all);

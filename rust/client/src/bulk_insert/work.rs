@@ -29,7 +29,8 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The rows of a chunk that are written, and those that are left out. Generated keys have the row's number in the input.
+    /// The rows of a chunk that are written, and those that are left out. Generated keys have the row's number in the
+    /// input.
     pub(super) fn read(&self, chunk: &RecordBatch, first_row: u64) -> Result<(Vec<KeyedRows>, RefusedRows)> {
         let new_reader = || FullRows::new(self.source, (self.target.instant, 0), self.readers.ignores_failed());
         let (parts, refused) = self.readers.read(new_reader, chunk, first_row)?;

@@ -1,5 +1,5 @@
-//! A write whose rows are in other processes: on Spark, or any engine that runs functions over batches of a data frame and redistributes
-//! its rows.
+//! A write whose rows are in other processes: on Spark, or any engine that runs functions over batches of a data frame
+//! and redistributes its rows.
 //!
 //! ```text
 //! driver              processes                                      rows are redistributed by
@@ -12,9 +12,9 @@
 //!               ──>   write: files, with markers                     –
 //! commit
 //! ```
-//! The driver sees counts, file groups and write statuses; rows never come to it, unless they are so few that its process runs the
-//! stages after the first, too (`DistributedWrite::is_small`). A serialised write state describes what a stage does.
-//! Stages run the same code as a write in one process: preparation, index, assignment, tasks.
+//! The driver sees counts, file groups and write statuses; rows never come to it, unless they are so few that its
+//! process runs the stages after the first, too (`DistributedWrite::is_small`). A serialised write state describes what
+//! a stage does. Stages run the same code as a write in one process: preparation, index, assignment, tasks.
 //!
 //! | file or folder | job |
 //! |---|---|

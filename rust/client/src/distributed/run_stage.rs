@@ -15,8 +15,8 @@ use mortice_base::error::Result;
 ///     input: Its batches: rows of the user, chunks sorted by target, kind, source and number, or numbers of tasks.
 ///
 /// # Errors
-/// `InvalidArgument` for a state of another release; those of opening the table's storage. Errors of the work come with the batches,
-/// or, if another attempt would fail alike, as a report to the driver.
+/// `InvalidArgument` for a state of another release; those of opening the table's storage. Errors of the work come with
+/// the batches, or, if another attempt would fail alike, as a report to the driver.
 pub fn run_stage(stage: &[u8], task: TaskAttempt, input: Input) -> Result<StageBatches> {
     let (state, spec) = match work_of(stage)? {
         Work::Write(state, spec) => (state, spec),

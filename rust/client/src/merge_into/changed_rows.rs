@@ -1,9 +1,9 @@
 //! Rows of a table that have been changed by expressions (`row_changes`), and their write.
 //!
 //! What is written is checked against what was read. A changed row stays in its place, unless the index of the write
-//! moves rows; its ordering value is not less than the stored one; no key is inserted twice. That an inserted key is new
-//! is found out by the index of the write. Several changes of one key are left to the write: they may be deletes, or the
-//! same.
+//! moves rows; its ordering value is not less than the stored one; no key is inserted twice. That an inserted key is
+//! new is found out by the index of the write. Several changes of one key are left to the write: they may be deletes,
+//! or the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -111,8 +111,8 @@ impl<'a> RowMerge<'a> {
         distinct.all_repeated()
     }
 
-    /// Makes sure that of several given rows of a key each deletes what it matches: which of them updates a row, or is inserted,
-    /// is not known otherwise. Several stored rows of a key are left to the write.
+    /// Makes sure that of several given rows of a key each deletes what it matches: which of them updates a row, or is
+    /// inserted, is not known otherwise. Several stored rows of a key are left to the write.
     fn check_repeated(&self, repeated: &[u32], given: &RowBatches, matched: &MatchedRows) -> Result<()> {
         if repeated.is_empty() {
             return Ok(());

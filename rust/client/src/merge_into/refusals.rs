@@ -7,7 +7,8 @@ use mortice_base::names::meta_columns;
 use mortice_merge::config::{MergeMode, WriteOptions, option_names};
 use mortice_table::plan::OpenTable;
 
-/// Options, and whether they are set, by which rows of a write are left out or dropped: a merge would not do what its clauses say.
+/// Options, and whether they are set, by which rows of a write are left out or dropped: a merge would not do what its
+/// clauses say.
 fn refused_options(options: &WriteOptions) -> [(&'static str, bool); 3] {
     let (policy, drops) =
         (option_names::DATASOURCE_INSERT_DUP_POLICY, option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES);

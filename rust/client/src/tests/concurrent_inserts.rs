@@ -1,5 +1,5 @@
-//! Two writers that insert the same new key, neither of which has seen the other: the later one finds the key among what the other has
-//! committed, or is repeated and updates it.
+//! Two writers that insert the same new key, neither of which has seen the other: the later one finds the key among
+//! what the other has committed, or is repeated and updates it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Services that must keep away from each other's files: archival from file groups that were replaced but not cleaned, and all services
-//! from a table whose restore was stopped.
+//! Services that must keep away from each other's files: archival from file groups that were replaced but not cleaned,
+//! and all services from a table whose restore was stopped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -151,7 +151,8 @@ impl Table {
     }
 }
 
-/// A table whose last clean kept the replaced files of a savepoint, which is deleted since. Returns the overwrite, and a replaced file.
+/// A table whose last clean kept the replaced files of a savepoint, which is deleted since. Returns the overwrite, and
+/// a replaced file.
 fn with_replaced_files(table: &Table) -> (RequestedTime, String) {
     let (location, options) = (table.location(), table.options(&[]));
     let kept = table.write(WriteOperation::BulkInsert, &ROWS);

@@ -1,4 +1,5 @@
-//! Data files that appear after their write was rolled back: its writer was taken for dead while it put them, and is killed then.
+//! Data files that appear after their write was rolled back: its writer was taken for dead while it put them, and is
+//! killed then.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A writer that stalls between the last look at its lock and its completed instant, loses the lock to another one, and is killed right after
-//! the instant: on local disks the instant does not appear.
+//! A writer that stalls between the last look at its lock and its completed instant, loses the lock to another one, and
+//! is killed right after the instant: on local disks the instant does not appear.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

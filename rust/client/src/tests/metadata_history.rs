@@ -1,5 +1,5 @@
-//! The metadata table after a random history of writes and services, kept up commit by commit, compared with the table, and with a
-//! metadata table that is built from a listing of it.
+//! The metadata table after a random history of writes and services, kept up commit by commit, compared with the table,
+//! and with a metadata table that is built from a listing of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

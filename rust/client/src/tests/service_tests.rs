@@ -102,7 +102,8 @@ fn metadata_actions(table: &Table) -> Vec<Action> {
     metadata.timeline.instants().iter().map(|instant| instant.action).collect()
 }
 
-/// A write that the metadata table has in base files, as `prepare` makes it, is rolled back, and its keys are inserted again.
+/// A write that the metadata table has in base files, as `prepare` makes it, is rolled back, and its keys are inserted
+/// again.
 fn check_rolled_back(version: u8, context: &str, given: &[(&str, &str)], prepare: &dyn Fn(&Table)) {
     let context = format!("{context}, version {version}, {given:?}");
     let given = [NO_SERVICES.as_slice(), given].concat();

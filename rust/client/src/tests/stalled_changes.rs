@@ -1,5 +1,6 @@
-//! Services and writes that stall before one of their changes for longer than their lock and their heartbeats are valid, while other
-//! writers write, clean, compact and archive. Nothing that was reported is lost, and the one that stalled succeeds or gives way.
+//! Services and writes that stall before one of their changes for longer than their lock and their heartbeats are
+//! valid, while other writers write, clean, compact and archive. Nothing that was reported is lost, and the one that
+//! stalled succeeds or gives way.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,6 @@
-//! Writers and executions of plans that are taken for dead and go on: they leave what another process makes of a plan alone, and nothing of
-//! their own. Hudi's compactions are the same from here: they roll back an execution without a look at its heartbeat.
+//! Writers and executions of plans that are taken for dead and go on: they leave what another process makes of a plan
+//! alone, and nothing of their own. Hudi's compactions are the same from here: they roll back an execution without a
+//! look at its heartbeat.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -131,7 +132,8 @@ impl Stalled {
         files.filter(|path| !path.starts_with(".hoodie/") && is_data_file(path)).collect()
     }
 
-    /// What a process writes after it was taken for dead: a base file of its own, whose marker another process has deleted or not.
+    /// What a process writes after it was taken for dead: a base file of its own, whose marker another process has
+    /// deleted or not.
     fn write_late(&self, late: &Transaction, has_marker: bool) {
         let path = format!("x/{}_0-0-77_{}.parquet", "late-0", self.instant);
         let content = self.files().into_iter().find(|path| Path::new(path).extension().is_some_and(|e| e == "parquet"));

@@ -1,5 +1,5 @@
-//! Table services that are stopped at their changes to the storage, before or after the change takes place: readers see the same
-//! rows, with the metadata table and without, and the service is repeated, at once or after another write.
+//! Table services that are stopped at their changes to the storage, before or after the change takes place: readers see
+//! the same rows, with the metadata table and without, and the service is repeated, at once or after another write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

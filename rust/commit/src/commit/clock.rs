@@ -1,8 +1,9 @@
 //! Times of new instants (`TimeGenerator`, `HoodieInstantTimeGenerator`).
 //!
-//! A time is the clock's milliseconds in the table's zone, raised to one more than the newest time on the timeline, requested and
-//! completion times alike: a clock that is behind another writer's, or was set back, does no harm. Two writers with a lock also wait for
-//! the skew that their clocks may have before they release it ([`Concurrency::release`]).
+//! A time is the clock's milliseconds in the table's zone, raised to one more than the newest time on the timeline,
+//! requested and completion times alike: a clock that is behind another writer's, or was set back, does no harm. Two
+//! writers with a lock also wait for the skew that their clocks may have before they release it
+//! ([`Concurrency::release`]).
 //!
 //! [`Concurrency::release`]: super::Concurrency::release
 
@@ -19,8 +20,8 @@ use mortice_table::timeline::Timeline;
 const FORM: &str = "%Y%m%d%H%M%S%3f";
 /// Digits of a time in milliseconds. Metadata tables of version 6 have suffixes after them.
 const DIGITS: usize = 17;
-/// How far a time may be ahead of the clock and be waited for, in milliseconds: this process generated the one before it in the same
-/// millisecond, or a few did. A time that is further ahead is that of another clock.
+/// How far a time may be ahead of the clock and be waited for, in milliseconds: this process generated the one before
+/// it in the same millisecond, or a few did. A time that is further ahead is that of another clock.
 const NEAR_MS: i64 = 10;
 
 /// Generates the times of a table's new instants.
@@ -37,8 +38,8 @@ impl Clock {
         Self { zone: config.timeline_zone, time }
     }
 
-    /// The requested time of a new instant: later than every time on the timelines, which are those of the table and of its metadata
-    /// table.
+    /// The requested time of a new instant: later than every time on the timelines, which are those of the table and of
+    /// its metadata table.
     ///
     /// # Errors
     /// `InvalidTable` if an instant is later than all times that can be written.
@@ -47,8 +48,8 @@ impl Clock {
         RequestedTime::from_metadata("generated time", &text)
     }
 
-    /// The completion time of `requested`: later than it and than every time on the timelines, which must have been listed under the
-    /// table's lock.
+    /// The completion time of `requested`: later than it and than every time on the timelines, which must have been
+    /// listed under the table's lock.
     ///
     /// # Errors
     /// As for [`Clock::requested_time`].
@@ -99,8 +100,8 @@ fn newest<'a>(timelines: &[&'a Timeline]) -> Option<&'a str> {
     instants.flat_map(times).max()
 }
 
-/// The millisecond after a time. Of a time with more digits, the millisecond after the one that it belongs to; of one in seconds, the
-/// second after it.
+/// The millisecond after a time. Of a time with more digits, the millisecond after the one that it belongs to; of one
+/// in seconds, the second after it.
 pub fn next_after(time: &str) -> Result<String> {
     let (millis, step) = match time.get(..DIGITS) {
         Some(millis) => (millis.to_owned(), TimeDelta::milliseconds(1)),
@@ -118,7 +119,8 @@ pub fn next_after(time: &str) -> Result<String> {
     if next.len() == DIGITS && next.as_str() > time { Ok(next) } else { Err(unknown()) }
 }
 
-/// The millisecond before a time (`HoodieInstantTimeGenerator.instantTimeMinusMillis`); none for a time that is not one of the calendar.
+/// The millisecond before a time (`HoodieInstantTimeGenerator.instantTimeMinusMillis`); none for a time that is not one
+/// of the calendar.
 #[must_use]
 pub fn millisecond_before(time: &RequestedTime) -> Option<RequestedTime> {
     let millis = time.as_str().get(..DIGITS)?;
@@ -137,8 +139,8 @@ fn parse(millis: &str) -> Option<NaiveDateTime> {
     day.and_hms_milli_opt(part(8, 10)?, part(10, 12)?, part(12, 14)?, part(14, 17)?)
 }
 
-/// The milliseconds since the epoch of an instant's time in the table's zone; none if it is not a time of the calendar. Times in
-/// seconds are the start of theirs.
+/// The milliseconds since the epoch of an instant's time in the table's zone; none if it is not a time of the calendar.
+/// Times in seconds are the start of theirs.
 #[must_use]
 pub fn epoch_millis(time: &str, zone: TimelineZone) -> Option<i64> {
     let millis = match time.get(..DIGITS) {

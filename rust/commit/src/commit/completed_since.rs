@@ -5,7 +5,8 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_table::timeline::{Action, Instant, MetadataPart, WriteVisitor};
 
 impl ConflictCheck<'_> {
-    /// Visits the writes that were not completed when this write began and are now, each once, those that were archived since as well.
+    /// Visits the writes that were not completed when this write began and are now, each once, those that were archived
+    /// since as well.
     ///
     /// # Errors
     /// Errors of `visit`; those of reading the timeline and the archive.
@@ -23,10 +24,12 @@ impl ConflictCheck<'_> {
         })
     }
 
-    /// Makes sure that no other write was under way at the same time as this one, services aside, whose file groups are compared.
+    /// Makes sure that no other write was under way at the same time as this one, services aside, whose file groups are
+    /// compared.
     ///
-    /// This is for writers that share no lock. Each has its instant on the timeline before it looks for others, and looks before it
-    /// completes it: of two that overlap, the one whose instant came later sees the other's, pending or completed.
+    /// This is for writers that share no lock. Each has its instant on the timeline before it looks for others, and
+    /// looks before it completes it: of two that overlap, the one whose instant came later sees the other's, pending or
+    /// completed.
     ///
     /// # Errors
     /// `WriteConflict`, naming the other instant; those of reading the timeline and the archive.
@@ -36,7 +39,8 @@ impl ConflictCheck<'_> {
             matches!(other.action, Action::Compaction | Action::LogCompaction | Action::Clustering)
                 || clustering.iter().any(|instant| instant.is_same(other))
         };
-        // What was pending when this write began is a failed write, which is rolled back, or kept by the options of this one.
+        // What was pending when this write began is a failed write, which is rolled back, or kept by the options of
+        // this one.
         let is_new = |other: &&Instant| {
             self.is_other(&other.requested_time)
                 && !self.before.has_pending_at(&other.requested_time)

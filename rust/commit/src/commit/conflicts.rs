@@ -13,8 +13,8 @@
 //! | completed and archived since this write began | as one that is active (`gone_writes`) |
 //! | gone: neither active nor archived nor, if it was pending, rolled back | conflicts in any case |
 //!
-//! Hudi takes completed instants by requested time and those that were pending when the write began; here they are those that the
-//! timeline at the beginning did not have as completed, which is the same set.
+//! Hudi takes completed instants by requested time and those that were pending when the write began; here they are
+//! those that the timeline at the beginning did not have as completed, which is the same set.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,8 @@ impl ConflictCheck<'_> {
         self.check_gone(&completed)
     }
 
-    /// As [`Self::run`], of a write that may be completed. Returns the requested times of the writes that were completed since it began.
+    /// As [`Self::run`], of a write that may be completed. Returns the requested times of the writes that were
+    /// completed since it began.
     ///
     /// # Errors
     /// As for [`Self::run`].

@@ -12,8 +12,8 @@ const PROPERTIES: &str = ".hoodie/hoodie.properties";
 
 /// Creates a table. Its folder may hold other files, but no table.
 ///
-/// The table exists once `hoodie.properties` does, which is created last and at once: a process that stops before leaves no
-/// table.
+/// The table exists once `hoodie.properties` does, which is created last and at once: a process that stops before
+/// leaves no table.
 ///
 /// # Errors
 /// `AlreadyExists` if there is a table; as for [`NewTable::properties_file`]; those of the storage.

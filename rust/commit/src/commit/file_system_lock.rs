@@ -1,8 +1,9 @@
-//! The lock of `FileSystemBasedLockProvider`: a file that is created by the writer that holds the lock (measured on 1.2.0).
+//! The lock of `FileSystemBasedLockProvider`: a file that is created by the writer that holds the lock (measured on
+//! 1.2.0).
 //!
-//! Hudi's file is empty or says whose it is, and Hudi deletes it without looking. Here it names its writer, since a store whose answer
-//! was lost is asked what the file holds: two writers that put the same content would both have the lock. So the holder can also find
-//! out that another writer took the lock over, where an expiry is set.
+//! Hudi's file is empty or says whose it is, and Hudi deletes it without looking. Here it names its writer, since a
+//! store whose answer was lost is asked what the file holds: two writers that put the same content would both have the
+//! lock. So the holder can also find out that another writer took the lock over, where an expiry is set.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +27,8 @@ pub struct FileSystemLock {
 }
 
 impl FileSystemLock {
-    /// The lock of `folder` (`hoodie.write.lock.filesystem.path`, or else `.hoodie`), relative to the store. A lock file that is older
-    /// than `expiry` (`hoodie.write.lock.filesystem.expire`) is taken over; without an expiry never.
+    /// The lock of `folder` (`hoodie.write.lock.filesystem.path`, or else `.hoodie`), relative to the store. A lock
+    /// file that is older than `expiry` (`hoodie.write.lock.filesystem.expire`) is taken over; without an expiry never.
     #[must_use]
     pub fn new(store: Arc<dyn FileStore>, folder: &str, expiry: Option<Duration>) -> Self {
         Self { time: store.time(), store, folder: folder.to_owned(), expiry }

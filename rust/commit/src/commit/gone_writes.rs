@@ -1,8 +1,8 @@
 //! Writes that have left the active timeline since a write began.
 //!
-//! Archival keeps what a pending write has to see, but not each version of Hudi does so. What was archived is compared as
-//! if it were active. What cannot be found any more may have written to the same file groups, or this write may have read
-//! its rows: it conflicts.
+//! Archival keeps what a pending write has to see, but not each version of Hudi does so. What was archived is compared
+//! as if it were active. What cannot be found any more may have written to the same file groups, or this write may have
+//! read its rows: it conflicts.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,8 @@ use mortice_base::names::RequestedTime;
 use mortice_table::timeline::{Action, Instant};
 
 impl ConflictCheck<'_> {
-    /// Makes sure that no write has vanished. `completed` are the requested times of those that were completed since this write began.
+    /// Makes sure that no write has vanished. `completed` are the requested times of those that were completed since
+    /// this write began.
     pub(super) fn check_gone(&self, completed: &BTreeSet<RequestedTime>) -> Result<()> {
         // What this write has read is not in the table any more.
         if let Some(lost) = self.before.completed_writes().find(|write| !self.now.is_completed(&write.requested_time)) {

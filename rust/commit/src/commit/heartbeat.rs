@@ -5,8 +5,9 @@
 //! | modified less than interval × tolerable misses ago | alive |
 //! | older, or there is no such file | dead: others roll it back |
 //!
-//! With several writers nobody rolls a pending write back while it is alive (`LAZY`). The writer rewrites the file on a thread of its
-//! own, and gives the write up if it could not do so in time, since others may have rolled it back by then.
+//! With several writers nobody rolls a pending write back while it is alive (`LAZY`). The writer rewrites the file on a
+//! thread of its own, and gives the write up if it could not do so in time, since others may have rolled it back by
+//! then.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -191,7 +192,8 @@ impl Heartbeats {
         Self::list_below(store, "")
     }
 
-    /// Lists the heartbeats of the table at `root`, a folder of the store: the metadata table's. The store's root is `""`.
+    /// Lists the heartbeats of the table at `root`, a folder of the store: the metadata table's. The store's root is
+    /// `""`.
     ///
     /// # Errors
     /// Those of the store.

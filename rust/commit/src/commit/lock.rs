@@ -32,7 +32,8 @@ pub trait TableLock: Send + Sync {
 
 /// A lock that is held. It is released when it is dropped, as well as that can be done.
 pub trait HeldLock: Send {
-    /// Makes sure, by the lock as it is in the storage now, that it is still this writer's. Nothing may be completed otherwise.
+    /// Makes sure, by the lock as it is in the storage now, that it is still this writer's. Nothing may be completed
+    /// otherwise.
     fn check(&mut self) -> Result<()>;
 
     /// Returns what says whether the lock was lost; none for a lock that cannot be lost.

@@ -1,9 +1,9 @@
 //! Stops a writer that has lost the table's lock before its next change.
 //!
-//! While a writer holds the lock, its changes of the table go through a store that looks at the lock first. A writer that
-//! stalls longer than its lock is valid then ends with an error before it replaces a file that decides, or deletes one that
-//! another writer may rely on. It may still stall between the look and the change: files that decide are also put on
-//! conditions of their own.
+//! While a writer holds the lock, its changes of the table go through a store that looks at the lock first. A writer
+//! that stalls longer than its lock is valid then ends with an error before it replaces a file that decides, or deletes
+//! one that another writer may rely on. It may still stall between the look and the change: files that decide are also
+//! put on conditions of their own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -108,10 +108,10 @@ impl FencedStore {
 impl FencedStore {
     /// Makes sure that the lock was held until a file was created, which is deleted otherwise.
     ///
-    /// That is a file by which an instant of the table is requested, or the execution of a plan is begun. Others may have
-    /// archived later instants, or the plan itself, and the timeline would begin with this one: readers would take the archived
-    /// ones for not completed. Or it is a log with a rollback block, as of table version 6. Others may have completed
-    /// the rollback, and no one would list this log in the metadata table.
+    /// That is a file by which an instant of the table is requested, or the execution of a plan is begun. Others may
+    /// have archived later instants, or the plan itself, and the timeline would begin with this one: readers would take
+    /// the archived ones for not completed. Or it is a log with a rollback block, as of table version 6. Others may
+    /// have completed the rollback, and no one would list this log in the metadata table.
     fn confirm_created(&self, path: &str) -> Result<()> {
         let confirmed = self.fence.check();
         if confirmed.as_ref().is_err_and(|error| error.kind() == ErrorKind::WriteConflict) {

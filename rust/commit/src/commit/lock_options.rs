@@ -1,4 +1,5 @@
-//! Concurrency of writers, from Hudi's options (`HoodieLockConfig`, `WriteConcurrencyMode`, `HoodieFailedWritesCleaningPolicy`).
+//! Concurrency of writers, from Hudi's options (`HoodieLockConfig`, `WriteConcurrencyMode`,
+//! `HoodieFailedWritesCleaningPolicy`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,11 +56,12 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// By Hudi's options, for the table at the store's root. `storage` opens the folder of the lock, if it is another one.
+    /// By Hudi's options, for the table at the store's root. `storage` opens the folder of the lock, if it is another
+    /// one.
     ///
     /// # Errors
-    /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name; `InvalidArgument` for options
-    /// that contradict each other or cannot be parsed.
+    /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name;
+    /// `InvalidArgument` for options that contradict each other or cannot be parsed.
     pub fn from_options(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
         let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
         let clock_skew = millis(options, option_names::TIME_GENERATOR_MAX_EXPECTED_CLOCK_SKEW_MS)?;
@@ -79,7 +81,8 @@ impl Concurrency {
                 });
             }
             Some("optimistic_concurrency_control") => {}
-            // Measured with Hudi 1.2.0: an upsert that is completed after `delete_partition` has replaced its file group.
+            // Measured with Hudi 1.2.0: an upsert that is completed after `delete_partition` has replaced its file
+            // group.
             Some(other @ "non_blocking_concurrency_control") => {
                 let message = format!(
                     "unsupported {MODE}={other}: Hudi loses committed rows with it if a partition is deleted meanwhile; use \

@@ -1,5 +1,5 @@
-//! The properties of a new table, as Hudi writes them (`HoodieTableMetaClient.TableBuilder`; measured on tables that 0.15.0,
-//! 1.0.2 and 1.2.0 created).
+//! The properties of a new table, as Hudi writes them (`HoodieTableMetaClient.TableBuilder`; measured on tables that
+//! 0.15.0, 1.0.2 and 1.2.0 created).
 //!
 //! | version | written as by | differs in |
 //! |---|---|---|
@@ -47,9 +47,9 @@ impl NewTable {
     /// Returns the content of `hoodie.properties` for a table with these columns (without meta columns).
     ///
     /// # Errors
-    /// `InvalidArgument` if a field is not a column, a column has a name that Avro does not allow or that Hudi reserves, a
-    /// property contradicts the others or is set by an argument; `Unsupported`, by name, for properties that tables written by
-    /// this release cannot have.
+    /// `InvalidArgument` if a field is not a column, a column has a name that Avro does not allow or that Hudi
+    /// reserves, a property contradicts the others or is set by an argument; `Unsupported`, by name, for properties
+    /// that tables written by this release cannot have.
     pub fn properties_file(&self, columns: &Schema) -> Result<PropertiesFile> {
         self.check_columns(columns)?;
         check_options(&self.properties, self.version)?;
@@ -205,7 +205,8 @@ impl NewTable {
         self.check_key_types(&avro::arrow_schema(&stored, ArrowMapping::Table)?)
     }
 
-    /// Refuses types whose values readers do not find in a path. Columns of timestamp key generators are read from the files.
+    /// Refuses types whose values readers do not find in a path. Columns of timestamp key generators are read from the
+    /// files.
     fn check_partition_type(&self, name: &str, kind: &DataType) -> Result<()> {
         let is_time = |part: &String| part.contains(':');
         let of_times = |(name, value): (&String, &String)| {

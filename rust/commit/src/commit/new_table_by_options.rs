@@ -1,4 +1,5 @@
-//! A new table, described by the options of the write that creates it, as Hudi's Spark source does (`HoodieSparkSqlWriter`).
+//! A new table, described by the options of the write that creates it, as Hudi's Spark source does
+//! (`HoodieSparkSqlWriter`).
 
 use std::collections::BTreeMap;
 
@@ -31,11 +32,12 @@ const GENERATORS: [(&str, &str); 6] = [
 ];
 
 impl NewTable {
-    /// The table that a write with these options creates. Hudi's defaults: copy-on-write, version 9, no partitions, generated keys.
+    /// The table that a write with these options creates. Hudi's defaults: copy-on-write, version 9, no partitions,
+    /// generated keys.
     ///
     /// # Errors
-    /// `InvalidArgument` if the name is missing, for options that contradict each other and for values that are none; `Unsupported` for
-    /// key generators of the user's own.
+    /// `InvalidArgument` if the name is missing, for options that contradict each other and for values that are none;
+    /// `Unsupported` for key generators of the user's own.
     pub fn from_write_options(options: &BTreeMap<String, String>) -> Result<Self> {
         let mut properties: BTreeMap<&str, String> = table_properties(options)?;
         let name = properties.remove(NAME).filter(|name| !name.is_empty());
@@ -107,7 +109,8 @@ fn choose_generator(properties: &mut BTreeMap<&str, String>, version: TableVersi
     Ok(!matches!(*kind, "NON_PARTITION" | "GLOBAL_DELETE"))
 }
 
-/// From version 9 on the payload classes of the two orderings are merge modes (`HoodieTableConfig.inferMergingConfigsForV9TableCreation`).
+/// From version 9 on the payload classes of the two orderings are merge modes
+/// (`HoodieTableConfig.inferMergingConfigsForV9TableCreation`).
 fn choose_merge_mode(properties: &mut BTreeMap<&str, String>, version: TableVersion) {
     let choice = properties.get(PAYLOAD).and_then(|class| MergeChoice::of_payload(class));
     let Some(mode) = choice.map(MergeChoice::mode) else { return };

@@ -49,8 +49,8 @@ pub(super) enum MergeChoice {
 }
 
 impl MergeChoice {
-    /// That of a payload class of Hudi, by its full name; `None` if no merge mode is the same. Readers take a class of another package
-    /// for a user-defined one.
+    /// That of a payload class of Hudi, by its full name; `None` if no merge mode is the same. Readers take a class of
+    /// another package for a user-defined one.
     pub(super) fn of_payload(class: &str) -> Option<Self> {
         match PayloadClass::parse(class)?.mode()? {
             MergeMode::EventTime => Some(Self::EventTime),
@@ -101,7 +101,8 @@ pub(super) fn check_options(properties: &BTreeMap<String, String>, version: Tabl
     Ok(())
 }
 
-/// Refuses a key generator without partitions for a partitioned table, whose rows it would write to the table's own folder.
+/// Refuses a key generator without partitions for a partitioned table, whose rows it would write to the table's own
+/// folder.
 pub(super) fn check_key_generator(properties: &BTreeMap<String, String>, partition_by: &[String]) -> Result<()> {
     if partition_by.is_empty() {
         return Ok(());

@@ -1,8 +1,10 @@
-//! The open mark of a write whose tasks run in other processes: `.hoodie/.aux/open_writes/<t>`, there as long as tasks may add files.
+//! The open mark of a write whose tasks run in other processes: `.hoodie/.aux/open_writes/<t>`, there as long as tasks
+//! may add files.
 //!
-//! The writer deletes it before it looks for files of attempts that failed. A task looks for it before and after it makes a file
-//! visible; if it is gone, the task deletes its file. Either the file was there before the mark was deleted, so that the writer finds its
-//! marker; or the task finds the mark gone. So attempts that run on after the commit leave no file.
+//! The writer deletes it before it looks for files of attempts that failed. A task looks for it before and after it
+//! makes a file visible; if it is gone, the task deletes its file. Either the file was there before the mark was
+//! deleted, so that the writer finds its marker; or the task finds the mark gone. So attempts that run on after the
+//! commit leave no file.
 //!
 //! It is not in the folder of markers: Hudi takes all files there for markers, and its rollbacks would fail.
 
@@ -32,8 +34,8 @@ impl OpenMark {
         Self::in_folder(store, FOLDER.to_owned(), instant, &instant.to_string())
     }
 
-    /// A mark of this name for an instant of the table in the folder `root` of the store, such as the metadata table, whose instants
-    /// may come again after an attempt that was stopped.
+    /// A mark of this name for an instant of the table in the folder `root` of the store, such as the metadata table,
+    /// whose instants may come again after an attempt that was stopped.
     #[must_use]
     pub fn below(store: Arc<dyn FileStore>, root: &str, instant: &RequestedTime, name: &str) -> Self {
         Self::in_folder(store, format!("{root}/{FOLDER}"), instant, name)

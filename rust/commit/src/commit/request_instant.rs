@@ -15,8 +15,8 @@ pub trait Timelines {
     fn timelines(&self) -> Vec<&Timeline>;
 }
 
-/// Puts an instant on a timeline, at a time that is later than all that are known. If another writer has taken it, the timelines are read
-/// again. Returns the time and the timelines; none if `put` had nothing to put there.
+/// Puts an instant on a timeline, at a time that is later than all that are known. If another writer has taken it, the
+/// timelines are read again. Returns the time and the timelines; none if `put` had nothing to put there.
 ///
 /// # Errors
 /// `AlreadyExists` if other writers are always earlier; those of the arguments.

@@ -16,8 +16,8 @@ pub struct RolledBackPartition {
     pub deleted: Vec<String>,
     /// Log files that hold a rollback block, with their lengths: up to table version 7.
     pub rollback_logs: BTreeMap<String, u64>,
-    /// Log files of the failed instant that stay, with their lengths: up to table version 7. Their blocks are undone by those of
-    /// [`Self::rollback_logs`].
+    /// Log files of the failed instant that stay, with their lengths: up to table version 7. Their blocks are undone by
+    /// those of [`Self::rollback_logs`].
     pub failed_logs: BTreeMap<String, u64>,
 }
 

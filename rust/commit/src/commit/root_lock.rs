@@ -1,4 +1,5 @@
-//! The lock of writers that are not configured to share one: on local disks they keep out of each other's way all the same.
+//! The lock of writers that are not configured to share one: on local disks they keep out of each other's way all the
+//! same.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

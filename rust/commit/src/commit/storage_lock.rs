@@ -1,13 +1,14 @@
-//! The lock of `StorageBasedLockProvider` (Hudi 1.0.2 and later): an object that says until when it is valid and whose it is,
-//! written under conditions.
+//! The lock of `StorageBasedLockProvider` (Hudi 1.0.2 and later): an object that says until when it is valid and whose
+//! it is, written under conditions.
 //!
 //! | the object | the lock is |
 //! |---|---|
 //! | absent, `expired`, or `validUntil` + 500 ms is past | free |
 //! | otherwise | held by `owner` |
 //!
-//! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
-//! means that another writer has the lock, unless the object is still the holder's: then the answer to its last write was lost.
+//! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that
+//! lost its condition means that another writer has the lock, unless the object is still the holder's: then the answer
+//! to its last write was lost.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,7 +57,8 @@ impl LockValidity {
     /// Parses Hudi's options.
     ///
     /// # Errors
-    /// `InvalidArgument` for a lock that is not renewed at least three times while it is valid, and for what is no number.
+    /// `InvalidArgument` for a lock that is not renewed at least three times while it is valid, and for what is no
+    /// number.
     pub fn from_options(options: &WriteOptions) -> Result<Self> {
         let seconds = |name| options.integer(name).map(Duration::from_secs);
         let (validity, renewal) = (seconds(VALIDITY)?, seconds(RENEWAL)?);
@@ -98,8 +100,8 @@ impl StorageLock {
         Ok(is_own.then_some(version))
     }
 
-    /// Replaces the object, which had this version when it was written last. If the answer to a write since was lost it has another one
-    /// and is still this writer's.
+    /// Replaces the object, which had this version when it was written last. If the answer to a write since was lost it
+    /// has another one and is still this writer's.
     fn replace(&self, version: &FileVersion, content: &Bytes) -> Result<PutOutcome> {
         let put = self.store.put(PATH, content, Some(version))?;
         match put {
@@ -209,8 +211,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Renews the lock, and says whether it is to be renewed again. A storage that does not answer is tried again later:
-    /// the lock is valid until its time is up.
+    /// Renews the lock, and says whether it is to be renewed again. A storage that does not answer is tried again
+    /// later: the lock is valid until its time is up.
     fn renew(&self) -> ControlFlow<()> {
         let mut state = self.state();
         let Ok((content, until)) = self.lock.content(false) else { return ControlFlow::Continue(()) };

@@ -6,9 +6,9 @@
 //! | inflight | `<t>.<action>.inflight`; `<t>.inflight` of a commit | the same |
 //! | completed | `<t>.<action>` | `<t>_<c>.<action>` |
 //!
-//! Each file is created by one `put_if_absent` and never changed. The completed one decides whether the action took place, so its
-//! creation has three outcomes ([`CompletionOutcome`]). The timeline of a metadata table is written in the same way
-//! ([`TimelineWriter::below`]).
+//! Each file is created by one `put_if_absent` and never changed. The completed one decides whether the action took
+//! place, so its creation has three outcomes ([`CompletionOutcome`]). The timeline of a metadata table is written in
+//! the same way ([`TimelineWriter::below`]).
 
 use std::sync::Arc;
 
@@ -114,8 +114,9 @@ impl TimelineWriter {
         self.create(&pending_name(time, action, InstantState::Inflight), time, content)
     }
 
-    /// Writes what the completed file will have under another name beside it, so that [`Self::complete`] has to rename it alone: who has
-    /// the instant rolled back meanwhile deletes it ([`Self::delete_unfinished`]). Returns its path; `None` on storage that cannot rename.
+    /// Writes what the completed file will have under another name beside it, so that [`Self::complete`] has to rename
+    /// it alone: who has the instant rolled back meanwhile deletes it ([`Self::delete_unfinished`]). Returns its path;
+    /// `None` on storage that cannot rename.
     ///
     /// # Errors
     /// Those of the storage.
@@ -186,7 +187,8 @@ impl TimelineWriter {
         }
     }
 
-    /// As [`TimelineWriter::complete`], of an instant that may be completed again later: a rollback, or one of the metadata table.
+    /// As [`TimelineWriter::complete`], of an instant that may be completed again later: a rollback, or one of the
+    /// metadata table.
     ///
     /// # Errors
     /// Those of both outcomes but the first.
@@ -231,8 +233,8 @@ impl TimelineWriter {
         Ok(files.collect())
     }
 
-    /// Deletes all files of completed instants that have been archived: those of earlier states first, then the completed ones from the
-    /// oldest on, so that what is left after a failure are completed instants without a gap.
+    /// Deletes all files of completed instants that have been archived: those of earlier states first, then the
+    /// completed ones from the oldest on, so that what is left after a failure are completed instants without a gap.
     ///
     /// # Errors
     /// Those of the storage.
@@ -281,8 +283,8 @@ impl TimelineWriter {
         Ok(HoodieRollbackMetadata::from_bytes(&result)?.unwrap_or_default().commits_rollback)
     }
 
-    /// Deletes the files of an instant: the completed one, then inflight, then requested, so that what is left after a failure is an
-    /// earlier state of the instant. `action` is the requested or the completed one.
+    /// Deletes the files of an instant: the completed one, then inflight, then requested, so that what is left after a
+    /// failure is an earlier state of the instant. `action` is the requested or the completed one.
     ///
     /// # Errors
     /// Those of the storage.
@@ -306,8 +308,9 @@ impl TimelineWriter {
         self.delete_files(time, action, |instant| instant.state != InstantState::Requested)
     }
 
-    /// Deletes the files that an instant's writer has prepared on a local disk and not yet linked into place, `.NAME.RANDOM.tmp`: a writer
-    /// that is stopped between the two cannot complete the instant any more. Object stores have none, and HDFS's are left.
+    /// Deletes the files that an instant's writer has prepared on a local disk and not yet linked into place,
+    /// `.NAME.RANDOM.tmp`: a writer that is stopped between the two cannot complete the instant any more. Object stores
+    /// have none, and HDFS's are left.
     ///
     /// # Errors
     /// Those of the storage.
@@ -318,9 +321,9 @@ impl TimelineWriter {
         self.delete_staged(|name| name.strip_prefix(time.as_str()).is_some_and(|rest| rest.starts_with(['_', '.'])))
     }
 
-    /// Deletes what writers of rows and services have prepared as by [`Self::stage`] and not renamed, but for those of one instant. The
-    /// caller holds the table's lock: writers prepare such a file while they hold it, so that these have lost it or were killed, and
-    /// cannot complete their instants any more.
+    /// Deletes what writers of rows and services have prepared as by [`Self::stage`] and not renamed, but for those of
+    /// one instant. The caller holds the table's lock: writers prepare such a file while they hold it, so that these
+    /// have lost it or were killed, and cannot complete their instants any more.
     ///
     /// # Errors
     /// Those of the storage.
@@ -329,7 +332,8 @@ impl TimelineWriter {
             return Ok(());
         }
         self.delete_staged(|name| {
-            // `TIME[_COMPLETION].ACTION.RANDOM.tmp`: files that are put at once have such names without holding the lock, too.
+            // `TIME[_COMPLETION].ACTION.RANDOM.tmp`: files that are put at once have such names without holding the
+            // lock, too.
             let mut parts = name.split('.');
             let (times, action) = (parts.next().unwrap_or_default(), parts.next().and_then(Action::named));
             let is_completed = parts.count() == 2 && action.is_some_and(Action::is_write);
@@ -362,8 +366,8 @@ impl TimelineWriter {
         put.map_err(|error| error.in_file(self.store.full_path(&path)).at_instant(time))
     }
 
-    /// Creates a completed file. After an error it is read back. A request over a network may also arrive after its error, so that
-    /// there the creation is repeated until it has an answer.
+    /// Creates a completed file. After an error it is read back. A request over a network may also arrive after its
+    /// error, so that there the creation is repeated until it has an answer.
     fn create_completed(&self, path: &str, content: Content<'_>) -> Created {
         let mut failure = None;
         for _ in 0..ATTEMPTS {

@@ -1,7 +1,8 @@
 //! Completed writes that had been rolled back before they were completed.
 //!
-//! A writer that was taken for dead may complete its instant after another one has rolled it back. It looks for the rollback then, and
-//! deletes the completed file; if it is killed in between, the file stays, without the data files that it names.
+//! A writer that was taken for dead may complete its instant after another one has rolled it back. It looks for the
+//! rollback then, and deletes the completed file; if it is killed in between, the file stays, without the data files
+//! that it names.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +21,9 @@ pub struct UndoneWrite {
 }
 
 impl UndoneWrite {
-    /// Finds them on a timeline: a completed rollback names the write, and the write has no inflight file, which a later execution of a
-    /// plan that was rolled back would have again. Usually this reads nothing, or lists the timeline once.
+    /// Finds them on a timeline: a completed rollback names the write, and the write has no inflight file, which a
+    /// later execution of a plan that was rolled back would have again. Usually this reads nothing, or lists the
+    /// timeline once.
     ///
     /// # Errors
     /// Those of the storage; `InvalidTable` for a rollback that cannot be read.

@@ -1,9 +1,9 @@
 //! Changes to `hoodie.properties` of a table that is in use (`HoodieTableConfig.modify`).
 //!
-//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file's content. Here it is
-//! replaced at once (on HDFS by a rename), under the condition that nobody else has replaced it since it was read, so that a backup is
-//! needed nowhere. A backup that a
-//! stopped Hudi left is put back first, as Hudi does (`HoodieTableConfig.recoverIfNeeded`).
+//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file's content. Here
+//! it is replaced at once (on HDFS by a rename), under the condition that nobody else has replaced it since it was
+//! read, so that a backup is needed nowhere. A backup that a stopped Hudi left is put back first, as Hudi does
+//! (`HoodieTableConfig.recoverIfNeeded`).
 
 use bytes::Bytes;
 
@@ -19,8 +19,8 @@ const ATTEMPTS: usize = 8;
 /// Changes the properties and returns them as they are then. `change` is called again if another writer was faster.
 ///
 /// # Errors
-/// Those of `change` and of the storage; `InvalidTable` if neither the file nor its backup is whole; `Io` if other writers keep
-/// replacing the file.
+/// Those of `change` and of the storage; `InvalidTable` if neither the file nor its backup is whole; `Io` if other
+/// writers keep replacing the file.
 pub fn update_properties(
     store: &dyn FileStore,
     mut change: impl FnMut(&mut PropertiesFile) -> Result<()>,
@@ -65,7 +65,8 @@ fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)
     }
 }
 
-/// Makes the backup the main file, if that is as it was read, and reads it again: another writer may have changed it since.
+/// Makes the backup the main file, if that is as it was read, and reads it again: another writer may have changed it
+/// since.
 fn put_back(
     store: &dyn FileStore,
     backup: &PropertiesFile,

@@ -3,7 +3,8 @@
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableConfig;
 
-/// Refuses tables of other versions: they have other timelines, markers or metadata tables. Hudi upgrades them when it writes.
+/// Refuses tables of other versions: they have other timelines, markers or metadata tables. Hudi upgrades them when it
+/// writes.
 ///
 /// # Errors
 /// `Unsupported`, with what to do.

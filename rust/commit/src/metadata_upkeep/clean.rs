@@ -19,8 +19,8 @@ use mortice_table::metadata_table::{ColumnKeys, bloom_filter_key};
 use mortice_table::timeline::{Action, InstantState};
 
 impl MetadataUpkeep {
-    /// Writes and completes the metadata table's delta commit of the clean `instant`, before the clean is completed in the table. It can
-    /// be repeated.
+    /// Writes and completes the metadata table's delta commit of the clean `instant`, before the clean is completed in
+    /// the table. It can be repeated.
     ///
     /// # Errors
     /// `Unsupported`, by name, for partitions that cannot be maintained; those of the storage.

@@ -7,8 +7,8 @@
 //! | a partition that the table's properties name has no file groups, or others than Hudi's | a listing of its folder |
 //! | the list of files lacks a base file or a log | [`check_log_files`] |
 //!
-//! Records that were written to such a metadata table would hide the rows of the files that it lacks: it would have the table's newest
-//! write, and look complete. So it is built again from a listing of the table, or the write is refused
+//! Records that were written to such a metadata table would hide the rows of the files that it lacks: it would have the
+//! table's newest write, and look complete. So it is built again from a listing of the table, or the write is refused
 //! ([`REBUILD_UNUSABLE`]). Damage within a file is found by the readers, which list the storage then.
 
 use std::collections::BTreeSet;
@@ -37,8 +37,8 @@ pub enum FoundMetadata {
 }
 
 impl MetadataUpkeep {
-    /// Opens the metadata table as [`Self::open`] does, and makes sure that it can be maintained. Call it under the table's lock: without
-    /// it a write that is being completed may have reached one of the two.
+    /// Opens the metadata table as [`Self::open`] does, and makes sure that it can be maintained. Call it under the
+    /// table's lock: without it a write that is being completed may have reached one of the two.
     ///
     /// # Errors
     /// `Unsupported`, by name, as for [`Self::open`]; those of the storage, which say nothing of the metadata table.
@@ -58,12 +58,13 @@ impl MetadataUpkeep {
         }
     }
 
-    /// Deletes a metadata table that cannot be maintained. The table's properties name its partitions until it is built again
-    /// ([`Self::initialize`], [`Self::rebuild_dropped`]); readers list the storage meanwhile. Call it under the table's lock, and open
-    /// the table again.
+    /// Deletes a metadata table that cannot be maintained. The table's properties name its partitions until it is built
+    /// again ([`Self::initialize`], [`Self::rebuild_dropped`]); readers list the storage meanwhile. Call it under the
+    /// table's lock, and open the table again.
     ///
     /// # Errors
-    /// `InvalidTable`, with the defect and what to do, if options say that it is not to be built again; those of the storage.
+    /// `InvalidTable`, with the defect and what to do, if options say that it is not to be built again; those of the
+    /// storage.
     pub fn drop_unusable(
         store: &Arc<dyn FileStore>,
         table: &OpenTable,

@@ -94,8 +94,8 @@ pub(super) fn complete(
     writer.complete_or_fail(instant, Action::DeltaCommit, &completion, &content).map(|_| ())
 }
 
-/// Deletes what an attempt to write a delta commit left that was stopped before it completed the instant: from table version 8 on its
-/// logs; before that they have been appended to slices, where a repeated one is read after them.
+/// Deletes what an attempt to write a delta commit left that was stopped before it completed the instant: from table
+/// version 8 on its logs; before that they have been appended to slices, where a repeated one is read after them.
 pub(super) fn delete_unfinished(folder: &MetadataFolder, instant: &RequestedTime) -> Result<()> {
     if folder.config.layout() == TimelineLayout::V2 {
         for kind in PartitionKind::ALL {

@@ -1,5 +1,5 @@
-//! What writers that were stopped or rolled back left in the metadata table: markers and heartbeats, and from table version 8 on delta
-//! commits that were never completed.
+//! What writers that were stopped or rolled back left in the metadata table: markers and heartbeats, and from table
+//! version 8 on delta commits that were never completed.
 
 use super::delta_commit::{delete_unfinished, heartbeat};
 use super::metadata_folder::{MetadataFolder, ROOT};
@@ -55,8 +55,8 @@ impl MetadataLeftovers {
         self.marked.iter().chain(self.heartbeats.instants())
     }
 
-    /// Whether nobody needs the markers and the heartbeat of an instant any more. A writer removes them itself once its instant is
-    /// completed in the table, after it is completed in the metadata table.
+    /// Whether nobody needs the markers and the heartbeat of an instant any more. A writer removes them itself once its
+    /// instant is completed in the table, after it is completed in the metadata table.
     #[must_use]
     pub fn is_left(
         &self,

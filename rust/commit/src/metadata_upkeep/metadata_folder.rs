@@ -78,7 +78,8 @@ impl MetadataFolder {
         files_of(self.place.as_ref(), kind.folder())
     }
 
-    /// The next log files of all file groups of a partition, in the order of their numbers: the hash of a key is one of these.
+    /// The next log files of all file groups of a partition, in the order of their numbers: the hash of a key is one of
+    /// these.
     pub(super) fn next_logs(&self, kind: PartitionKind, instant: &RequestedTime) -> Result<Vec<NextLog>> {
         let files = self.files(kind)?;
         let ids = self.checked_file_ids(kind, &files)?;

@@ -16,8 +16,8 @@
 //! | `defects` | why one cannot be maintained, and its deletion then |
 //! | `leftovers` | what stopped writers left in it |
 //!
-//! A commit whose records are incomplete loses rows in filtered queries of Hudi (measured: a stale range of a partition prunes it). So
-//! every partition that the table's properties name is written, or the commit is refused.
+//! A commit whose records are incomplete loses rows in filtered queries of Hudi (measured: a stale range of a partition
+//! prunes it). So every partition that the table's properties name is written, or the commit is refused.
 
 mod build;
 mod clean;

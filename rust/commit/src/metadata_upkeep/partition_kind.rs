@@ -10,8 +10,8 @@ pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
 /// The property that names those that are being built.
 pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
 
-/// The property that names the partitions of a metadata table that was deleted to be built again, until it is: the writer that goes
-/// on builds the same ones. Hudi keeps properties that it does not know.
+/// The property that names the partitions of a metadata table that was deleted to be built again, until it is: the
+/// writer that goes on builds the same ones. Hudi keeps properties that it does not know.
 pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
 
 /// The option that drops partitions that cannot be maintained.

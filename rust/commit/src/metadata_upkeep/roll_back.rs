@@ -46,8 +46,8 @@ struct FailedFiles {
 }
 
 impl MetadataUpkeep {
-    /// Undoes in the metadata table what the instant `failed` wrote, in the course of its rollback `rollback`, which did to data files
-    /// what `touched` says. It can be repeated.
+    /// Undoes in the metadata table what the instant `failed` wrote, in the course of its rollback `rollback`, which
+    /// did to data files what `touched` says. It can be repeated.
     ///
     /// # Errors
     /// As for [`Self::check_not_compacted`]; those of the storage.
@@ -67,11 +67,12 @@ impl MetadataUpkeep {
         }
     }
 
-    /// Undoes in the metadata table what a writer wrote for `failed` after another writer had rolled the instant back: the instant is off the
-    /// table's timeline, so that no later rollback finds it. `rollback` is a time that neither timeline has.
+    /// Undoes in the metadata table what a writer wrote for `failed` after another writer had rolled the instant back:
+    /// the instant is off the table's timeline, so that no later rollback finds it. `rollback` is a time that neither
+    /// timeline has.
     ///
-    /// Compactions of the metadata table do not have it: at the time of the other rollback it was in none, and since then the instant is
-    /// not valid there.
+    /// Compactions of the metadata table do not have it: at the time of the other rollback it was in none, and since
+    /// then the instant is not valid there.
     ///
     /// # Errors
     /// Those of the storage, after which it can be repeated.
@@ -151,8 +152,8 @@ impl MetadataUpkeep {
         self.folder.markers(failed).remove()
     }
 
-    /// The files of a rollback up to table version 7: logs with rollback blocks, those of the failed instant that stay, and those that
-    /// are gone.
+    /// The files of a rollback up to table version 7: logs with rollback blocks, those of the failed instant that stay,
+    /// and those that are gone.
     fn records_of_rollback(&self, touched: &RolledBackFiles) -> Result<Records> {
         let mut all: BTreeMap<String, Entries> = BTreeMap::new();
         for (partition, files) in &touched.partitions {
@@ -176,8 +177,9 @@ impl MetadataUpkeep {
         Ok(Records::from([(PartitionKind::Files, records)]))
     }
 
-    /// Whether [`Self::roll_back`] of an instant, the table's newest write, leaves the metadata table as it was before it. Compactions,
-    /// and partitions that were built from a listing of the table since, have what it wrote in base files.
+    /// Whether [`Self::roll_back`] of an instant, the table's newest write, leaves the metadata table as it was before
+    /// it. Compactions, and partitions that were built from a listing of the table since, have what it wrote in base
+    /// files.
     #[must_use]
     pub fn can_roll_back(&self, target: &Instant) -> bool {
         if self.folder.config.layout() == TimelineLayout::V2 {
@@ -185,7 +187,8 @@ impl MetadataUpkeep {
         }
         let time = target.requested_time.as_str();
         let written = self.folder.timeline.writes_at(&target.requested_time).any(Instant::is_completed);
-        // Services and initialisations have the time of a write with a suffix: that of the newest one that is in their base files.
+        // Services and initialisations have the time of a write with a suffix: that of the newest one that is in their
+        // base files.
         let is_before = |instant: &Instant| {
             let instant = instant.requested_time.as_str();
             instant.get(..time.len()).unwrap_or(instant) < time
@@ -195,8 +198,9 @@ impl MetadataUpkeep {
             && instants.filter(|instant| !is_before(instant)).all(|instant| self.has_logs_alone(instant))
     }
 
-    /// Whether [`Self::roll_back`] of these instants, one after the other, leaves the metadata table as it was before them: from table
-    /// version 8 on, if all it has of them is in logs. `gone` are instants that have left the table's timeline in the course of it.
+    /// Whether [`Self::roll_back`] of these instants, one after the other, leaves the metadata table as it was before
+    /// them: from table version 8 on, if all it has of them is in logs. `gone` are instants that have left the table's
+    /// timeline in the course of it.
     ///
     /// Cleans that were made since stay as they are: a restore does not bring back what they deleted.
     #[must_use]
@@ -223,7 +227,8 @@ impl MetadataUpkeep {
         })
     }
 
-    /// Whether an instant of the metadata table has written nothing but logs, and in them what an instant of the table did.
+    /// Whether an instant of the metadata table has written nothing but logs, and in them what an instant of the table
+    /// did.
     fn has_logs_alone(&self, instant: &Instant) -> bool {
         match instant.action {
             Action::DeltaCommit => !self.table.timeline.instants_at(&instant.requested_time).is_empty(),
@@ -232,8 +237,9 @@ impl MetadataUpkeep {
         }
     }
 
-    /// Makes sure that what a pending instant wrote to the metadata table is in no base file there, which cannot be undone
-    /// (`HoodieBackedTableMetadataWriter.validateRollback`). Writers compact up to the first pending instant only.
+    /// Makes sure that what a pending instant wrote to the metadata table is in no base file there, which cannot be
+    /// undone (`HoodieBackedTableMetadataWriter.validateRollback`). Writers compact up to the first pending instant
+    /// only.
     ///
     /// # Errors
     /// `Unsupported`, saying what to do, if it is.
@@ -370,7 +376,8 @@ fn plan(folder: &MetadataFolder, failed: &RequestedTime, found: &[FailedFiles]) 
     }
 }
 
-/// The log files that an instant wrote to the metadata table, by listing: from table version 8 on by name, before that by their blocks.
+/// The log files that an instant wrote to the metadata table, by listing: from table version 8 on by name, before that
+/// by their blocks.
 fn files_of_instant(folder: &MetadataFolder, instant: &RequestedTime) -> Result<Vec<FailedFiles>> {
     let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
     let store = folder.store();

@@ -64,12 +64,12 @@ fn options_to_rebuild(
 }
 
 impl MetadataUpkeep {
-    /// Opens the metadata table of a table that has just been opened, under the table's lock if it has one: Hudi drops partitions whose
-    /// index its own options do not enable. None if the table has no metadata table.
+    /// Opens the metadata table of a table that has just been opened, under the table's lock if it has one: Hudi drops
+    /// partitions whose index its own options do not enable. None if the table has no metadata table.
     ///
     /// # Errors
-    /// `Unsupported`, by name, if a partition cannot be maintained and is not to be dropped; `InvalidTable` if the metadata table cannot
-    /// be read.
+    /// `Unsupported`, by name, if a partition cannot be maintained and is not to be dropped; `InvalidTable` if the
+    /// metadata table cannot be read.
     pub fn open(store: Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<Option<Self>> {
         let Some(listed) = Self::listed(store.as_ref(), table, options)? else { return Ok(None) };
         let folder = MetadataFolder::open(&store).map_err(|error| match is_defect(&error) {
@@ -114,9 +114,10 @@ impl MetadataUpkeep {
         &self.folder.timeline
     }
 
-    /// Brings the metadata table into being, or off, as options say: creates the metadata table of a table that has none and is to have
-    /// one, and deletes the metadata table of a table that is to have none, as Hudi does. Returns true if the table's properties were
-    /// changed, so that it must be opened again. Call it under the table's lock, after failed writes were rolled back.
+    /// Brings the metadata table into being, or off, as options say: creates the metadata table of a table that has
+    /// none and is to have one, and deletes the metadata table of a table that is to have none, as Hudi does. Returns
+    /// true if the table's properties were changed, so that it must be opened again. Call it under the table's lock,
+    /// after failed writes were rolled back.
     ///
     /// # Errors
     /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
@@ -188,8 +189,8 @@ impl MetadataUpkeep {
     /// Makes sure that a metadata table can be built from a listing now.
     ///
     /// # Errors
-    /// `Unsupported`, by name, for a partition that cannot be maintained and is not to be dropped; up to table version 7 while an instant
-    /// is pending, whose files could be taken for complete.
+    /// `Unsupported`, by name, for a partition that cannot be maintained and is not to be dropped; up to table version
+    /// 7 while an instant is pending, whose files could be taken for complete.
     pub fn check_can_build(table: &OpenTable, options: &WriteOptions) -> Result<()> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         if !drops_unsupported(options)? {
@@ -206,9 +207,10 @@ impl MetadataUpkeep {
         }
     }
 
-    /// Deletes the metadata table of a table that is about to be restored or rolled back, or that it is to be built again for: it may
-    /// have been compacted since, or be damaged. Returns the options by which [`Self::initialize`] creates the same partitions. Until it has, the table's
-    /// properties name them, for the next writer if this one is stopped.
+    /// Deletes the metadata table of a table that is about to be restored or rolled back, or that it is to be built
+    /// again for: it may have been compacted since, or be damaged. Returns the options by which [`Self::initialize`]
+    /// creates the same partitions. Until it has, the table's properties name them, for the next writer if this one is
+    /// stopped.
     ///
     /// # Errors
     /// Those of the storage.
@@ -236,8 +238,8 @@ impl MetadataUpkeep {
         if is_dropped { Self::initialize(store, table, options).map(drop) } else { Ok(()) }
     }
 
-    /// Deletes what is left of a metadata table, or of partitions, whose deletion was stopped, or which were being built. Call it under
-    /// the table's lock.
+    /// Deletes what is left of a metadata table, or of partitions, whose deletion was stopped, or which were being
+    /// built. Call it under the table's lock.
     ///
     /// # Errors
     /// `InvalidTable` if a link leads out of the table; those of the storage.
@@ -245,12 +247,12 @@ impl MetadataUpkeep {
         delete_unlisted(store, &ListedPartitions::of_properties(&table.config.properties))
     }
 
-    /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table. `check` makes sure
-    /// that the instant is still this writer's, just before the delta commit is completed.
+    /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the
+    /// table. `check` makes sure that the instant is still this writer's, just before the delta commit is completed.
     ///
     /// # Errors
-    /// `AlreadyExists` if the metadata table has the instant; `InvalidTable` if the metadata table lacks a completed write of the table:
-    /// with this one it would look complete; those of the check, and of the storage.
+    /// `AlreadyExists` if the metadata table has the instant; `InvalidTable` if the metadata table lacks a completed
+    /// write of the table: with this one it would look complete; those of the check, and of the storage.
     pub fn write_commit(
         &self,
         instant: &RequestedTime,

@@ -29,8 +29,8 @@ impl TableLocation {
         }
     }
 
-    /// The table at the root of a store that is open. It is read and written through the store; `uri` is for messages, and for
-    /// processes that do not have the store.
+    /// The table at the root of a store that is open. It is read and written through the store; `uri` is for messages,
+    /// and for processes that do not have the store.
     #[must_use]
     pub fn in_store(store: Arc<dyn FileStore>, uri: &str) -> Self {
         let storage_options = StorageOptions::new();

@@ -1,4 +1,5 @@
-//! A table that is being changed: where it is, its storage, checked options, concurrency, and the state in which it was last seen.
+//! A table that is being changed: where it is, its storage, checked options, concurrency, and the state in which it was
+//! last seen.
 //!
 //! | file | job |
 //! |---|---|

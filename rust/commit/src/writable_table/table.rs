@@ -42,8 +42,8 @@ fn check_writes(location: &TableLocation, table: &OpenTable) -> Result<()> {
 
 /// A table that is being changed. A write, and the services after it, work on one.
 ///
-/// What must not be out of date is read under the table's lock: [`Self::locked`] opens the table once it has the lock. Everything else can
-/// be decided by the state in which the table was last seen, [`Self::latest`], which costs nothing.
+/// What must not be out of date is read under the table's lock: [`Self::locked`] opens the table once it has the lock.
+/// Everything else can be decided by the state in which the table was last seen, [`Self::latest`], which costs nothing.
 #[derive(Clone)]
 pub struct WritableTable {
     location: TableLocation,
@@ -67,8 +67,8 @@ impl WritableTable {
     ///     operation: What messages call it.
     ///
     /// # Errors
-    /// `Unsupported` for versions of tables that are not written to; `InvalidArgument` and `Unsupported` for options, by name; those of
-    /// the storage.
+    /// `Unsupported` for versions of tables that are not written to; `InvalidArgument` and `Unsupported` for options,
+    /// by name; those of the storage.
     pub fn open(location: &TableLocation, options: &BTreeMap<String, String>, operation: &str) -> Result<Self> {
         Self::of_table(location, location.open_table(read_options(options)?)?, options, operation)
     }
@@ -208,7 +208,8 @@ impl WritableTable {
         Ok(self.remember(table))
     }
 
-    /// Records that an instant has reached a state, so that the table need not be opened again to see it. Returns the table.
+    /// Records that an instant has reached a state, so that the table need not be opened again to see it. Returns the
+    /// table.
     ///
     /// # Errors
     /// None in practice: those of reading properties that were read before.
@@ -265,8 +266,8 @@ impl WritableTable {
         }
     }
 
-    /// Deletes a metadata table that cannot be maintained, and returns the table without it. The next write builds it again. Call it under
-    /// the table's lock.
+    /// Deletes a metadata table that cannot be maintained, and returns the table without it. The next write builds it
+    /// again. Call it under the table's lock.
     ///
     /// # Errors
     /// As for [`MetadataUpkeep::drop_unusable`].
@@ -275,8 +276,8 @@ impl WritableTable {
         Ok(self.state_with(self.reopen()?, None, Some(defect)))
     }
 
-    /// Takes completed writes off the timeline that had been rolled back before: the metadata table does not have them. Returns whether
-    /// there were any. Call it under the table's lock.
+    /// Takes completed writes off the timeline that had been rolled back before: the metadata table does not have them.
+    /// Returns whether there were any. Call it under the table's lock.
     ///
     /// # Errors
     /// As for [`UndoneWrite::find`].
@@ -335,7 +336,8 @@ impl WritableTable {
         })
     }
 
-    /// As [`Self::locked_state`]; or, to find out what would be done, without the lock and with the table as it was last seen.
+    /// As [`Self::locked_state`]; or, to find out what would be done, without the lock and with the table as it was
+    /// last seen.
     ///
     /// # Errors
     /// As for [`Self::locked_state`].

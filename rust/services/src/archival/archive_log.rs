@@ -1,6 +1,8 @@
-//! The archive up to table version 7: log files `.commits_.archive.<n>_1-0-1`, with an entry for each state of an instant.
+//! The archive up to table version 7: log files `.commits_.archive.<n>_1-0-1`, with an entry for each state of an
+//! instant.
 //!
-//! The newest file is replaced by one with another block until it is large. So it is whole at any time, and there are few files.
+//! The newest file is replaced by one with another block until it is large. So it is whole at any time, and there are
+//! few files.
 
 use bytes::Bytes;
 

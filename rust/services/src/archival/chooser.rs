@@ -1,5 +1,5 @@
-//! The instants to archive (`TimelineArchiverV2.getInstantsToArchive`): the oldest completed writes, and the cleans and rollbacks before
-//! the last of them. The last clean stays, as readers and the next clean look at it.
+//! The instants to archive (`TimelineArchiverV2.getInstantsToArchive`): the oldest completed writes, and the cleans and
+//! rollbacks before the last of them. The last clean stays, as readers and the next clean look at it.
 
 use super::options::KeepCommits;
 use mortice_base::names::RequestedTime;

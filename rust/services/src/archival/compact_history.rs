@@ -1,5 +1,5 @@
-//! Merges files of one level of the history into one of the next (`LSMTimelineWriter.compactAndClean`), and deletes files that no recent
-//! manifest names.
+//! Merges files of one level of the history into one of the next (`LSMTimelineWriter.compactAndClean`), and deletes
+//! files that no recent manifest names.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ const LARGEST: u64 = 1 << 30;
 /// Merges the oldest files of each level that has `batch` of them.
 ///
 /// # Errors
-/// What reading files may fail with; `WriteConflict` if another writer has changed the history since; those of the storage.
-/// The history is whole at any time.
+/// What reading files may fail with; `WriteConflict` if another writer has changed the history since; those of the
+/// storage. The history is whole at any time.
 pub(super) fn compact(table: &ServiceTable, mut history: HistoryBase, batch: usize) -> Result<()> {
     let mut merged = 0_usize;
     for level in 0_u32.. {

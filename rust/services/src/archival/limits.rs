@@ -39,8 +39,8 @@ pub(super) fn for_compaction(timeline: &Timeline, commits: u64) -> Option<Reques
     oldest.map(|oldest| oldest.requested_time.clone())
 }
 
-/// The first replace commit whose replaced files may not have been cleaned: without it readers would take these for live
-/// (`ClusteringUtils.getEarliestInstantToRetainForClustering`).
+/// The first replace commit whose replaced files may not have been cleaned: without it readers would take these for
+/// live (`ClusteringUtils.getEarliestInstantToRetainForClustering`).
 pub(super) fn for_replaced_files(timeline: &Timeline, writer: &TimelineWriter) -> Result<Option<RequestedTime>> {
     let is_replace = |instant: &&Instant| instant.action.completes_as() == Action::ReplaceCommit;
     let mut replaces = timeline.instants().iter().filter(is_replace);
@@ -57,8 +57,9 @@ pub(super) fn for_replaced_files(timeline: &Timeline, writer: &TimelineWriter) -
     Ok(first.map(|first| first.requested_time.clone()))
 }
 
-/// The oldest savepoint that a clean kept, if a file group was replaced between it and the earliest instant that the clean retained: the
-/// clean kept files of replaced groups for it (`ClusteringUtils.getEarliestReplacedSavepointInClean`).
+/// The oldest savepoint that a clean kept, if a file group was replaced between it and the earliest instant that the
+/// clean retained: the clean kept files of replaced groups for it
+/// (`ClusteringUtils.getEarliestReplacedSavepointInClean`).
 fn savepoint_before(
     timeline: &Timeline,
     clean: &HoodieCleanMetadata,

@@ -1,4 +1,5 @@
-//! The archive from table version 8 on (`LSMTimelineWriter`): parquet files sorted by instant, of levels, and manifests that name them.
+//! The archive from table version 8 on (`LSMTimelineWriter`): parquet files sorted by instant, of levels, and manifests
+//! that name them.
 //!
 //! | # | operation | if the process stops after it |
 //! |---|---|---|
@@ -6,8 +7,8 @@
 //! | 2 | `manifest_<n>`, of the next number that is free | readers use the manifest of `_version_`; it is deleted later |
 //! | 3 | `_version_`: `n`, if it is as it was read | the instants are archived |
 //!
-//! Files and manifests are created once and never replaced: an archiver that stalls cannot exchange one that another has
-//! made its own. `_version_` alone decides.
+//! Files and manifests are created once and never replaced: an archiver that stalls cannot exchange one that another
+//! has made its own. `_version_` alone decides.
 
 use std::sync::Arc;
 
@@ -100,8 +101,8 @@ pub(super) fn append(table: &ServiceTable, base: HistoryBase, instants: &[Instan
     base.replaced_by(table, files)
 }
 
-/// Writes a file of the history, of instants from `least` to `greatest`. If a file of that name is there, as an archiver
-/// was stopped, the name has a later time.
+/// Writes a file of the history, of instants from `least` to `greatest`. If a file of that name is there, as an
+/// archiver was stopped, the name has a later time.
 pub(super) fn put_file(
     table: &ServiceTable,
     (least, greatest): (RequestedTime, RequestedTime),

@@ -1,4 +1,5 @@
-//! Archival: moves old completed instants from the active timeline to the archive (`TimelineArchiverV1`, `TimelineArchiverV2`).
+//! Archival: moves old completed instants from the active timeline to the archive (`TimelineArchiverV1`,
+//! `TimelineArchiverV2`).
 //!
 //! | file | job |
 //! |---|---|
@@ -14,8 +15,8 @@
 //! | `run` | the action |
 //! | `requested` | archivals that a user asks for |
 //!
-//! An instant is in the archive before its files are deleted. An archiver that was stopped in between leaves it in both, and the next one
-//! deletes the files first.
+//! An instant is in the archive before its files are deleted. An archiver that was stopped in between leaves it in
+//! both, and the next one deletes the files first.
 
 mod archive_base;
 mod archive_log;

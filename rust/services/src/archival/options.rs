@@ -31,7 +31,8 @@ pub struct ArchivalOptions {
 
 impl ArchivalOptions {
     /// # Errors
-    /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for archiving beyond savepoints.
+    /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for archiving beyond
+    /// savepoints.
     pub fn from_options(options: &WriteOptions) -> Result<Self> {
         if options.boolean(BEYOND_SAVEPOINT)? {
             return Err(Error::unsupported(format!(

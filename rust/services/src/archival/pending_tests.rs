@@ -1,5 +1,5 @@
-//! Archival beside a pending write: what was completed since that began stays, and if another archiver has archived it, the pending
-//! write finds it in the archive.
+//! Archival beside a pending write: what was completed since that began stays, and if another archiver has archived it,
+//! the pending write finds it in the archive.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

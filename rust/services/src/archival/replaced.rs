@@ -1,8 +1,8 @@
-//! Replace commits that must not be archived, as the file groups that they replaced have files still. Readers of a timeline without the
-//! commit would take these groups for live, and return rows that were replaced or deleted.
+//! Replace commits that must not be archived, as the file groups that they replaced have files still. Readers of a
+//! timeline without the commit would take these groups for live, and return rows that were replaced or deleted.
 //!
-//! Hudi goes by the last clean alone ([`super::limits`]). That clean need not have deleted all files: a savepoint has kept some, and was
-//! deleted since; or an incremental clean of another writer left a partition out.
+//! Hudi goes by the last clean alone ([`super::limits`]). That clean need not have deleted all files: a savepoint has
+//! kept some, and was deleted since; or an incremental clean of another writer left a partition out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ use mortice_base::names::RequestedTime;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::{Action, Instant, ReplacedFileGroup};
 
-/// The first of these instants that replaced a file group with files. Only partitions with replaced file groups are listed, by the
-/// metadata table if the table has one.
+/// The first of these instants that replaced a file group with files. Only partitions with replaced file groups are
+/// listed, by the metadata table if the table has one.
 pub(super) fn first_with_files(table: &OpenTable, instants: &[Instant]) -> Result<Option<RequestedTime>> {
     let replaces = instants.iter().filter(|instant| instant.action.completes_as() == Action::ReplaceCommit);
     let replaces: BTreeSet<&RequestedTime> = replaces.map(|instant| &instant.requested_time).collect();

@@ -37,7 +37,8 @@ pub struct Archival<'a> {
 
 impl<'a> Archival<'a> {
     /// # Errors
-    /// `InvalidArgument` and `Unsupported`, by name, for options of archival and of cleaning, which keeps commits as well.
+    /// `InvalidArgument` and `Unsupported`, by name, for options of archival and of cleaning, which keeps commits as
+    /// well.
     pub fn new(target: &'a WritableTable) -> Result<Self> {
         let options = ArchivalOptions::from_options(target.options())?;
         Ok(Self { target, options, cleaning: CleaningOptions::from_options(target.options())? })
@@ -61,10 +62,12 @@ impl<'a> Archival<'a> {
         with_files(&table, archived)
     }
 
-    /// Archives what options say, under the table's lock, if it has one. Returns the instants that are in the archive now, oldest first.
+    /// Archives what options say, under the table's lock, if it has one. Returns the instants that are in the archive
+    /// now, oldest first.
     ///
     /// # Errors
-    /// `Unsupported` while a restore is not completed; what reading the table may fail with; those of the storage. Each instant is in the archive or active then, or in both.
+    /// `Unsupported` while a restore is not completed; what reading the table may fail with; those of the storage. Each
+    /// instant is in the archive or active then, or in both.
     pub fn run(&self) -> Result<Vec<ArchivedInstant>> {
         self.target.locked(|open, _| {
             let mut table = ServiceTable::new(self.target.store(), &open);

@@ -161,7 +161,8 @@ fn nothing_is_lost_wherever_it_is_stopped() {
     }
 }
 
-/// Archives with a store in which other archivers go on before one of the changes. Returns whether there was that change.
+/// Archives with a store in which other archivers go on before one of the changes. Returns whether there was that
+/// change.
 fn archive_stalled_at(table: &Arc<Table>, change: usize, context: &str) -> bool {
     let (other, seen) = (Arc::clone(table), AtomicUsize::new(0));
     let meanwhile: Meanwhile = Box::new(move || {
@@ -233,8 +234,8 @@ fn the_archive_has_few_files() {
     }
 }
 
-/// Eight commits; the second replaced file group `f` of partition `p`. The clean of the third day retained what was after it, and kept
-/// files of these savepoints.
+/// Eight commits; the second replaced file group `f` of partition `p`. The clean of the third day retained what was
+/// after it, and kept files of these savepoints.
 fn with_replaced_group(version: u8, savepoints: &str) -> Table {
     let table = Table::new(version).with_commits(1..=1);
     let replaced = HoodieReplaceCommitMetadata {

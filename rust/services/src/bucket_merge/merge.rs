@@ -36,8 +36,8 @@ pub struct BucketMergeResult {
 ///     options: Options by Hudi's names.
 ///
 /// # Errors
-/// `InvalidArgument` for a table without a bucket index; `Unsupported`, by name, for tables that are not written and for merge modes
-/// that writes do not have; as for [`Transaction::begin`] and [`Transaction::commit`].
+/// `InvalidArgument` for a table without a bucket index; `Unsupported`, by name, for tables that are not written and
+/// for merge modes that writes do not have; as for [`Transaction::begin`] and [`Transaction::commit`].
 pub fn run_bucket_merge(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<BucketMergeResult> {
     merge_buckets(location, options, false)
 }

@@ -1,8 +1,9 @@
-//! Buckets with several file groups, made one again: writers without a common lock, or that compared file groups alone, have created the
-//! same bucket twice, and every write with a bucket index is refused since.
+//! Buckets with several file groups, made one again: writers without a common lock, or that compared file groups alone,
+//! have created the same bucket twice, and every write with a bucket index is refused since.
 //!
-//! The rows of all file groups of such a bucket are merged by the table's rules and written to a new file group, which replaces the others
-//! in one replace commit. Rows keep their commit times, so that incremental queries do not return them again.
+//! The rows of all file groups of such a bucket are merged by the table's rules and written to a new file group, which
+//! replaces the others in one replace commit. Rows keep their commit times, so that incremental queries do not return
+//! them again.
 //!
 //! | file | job |
 //! |---|---|

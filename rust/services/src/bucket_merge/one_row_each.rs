@@ -1,7 +1,7 @@
 //! The rows of several file groups, one for each key, by the merge rules of the table.
 //!
-//! A file group has one row for each key already. Rows of a key that several file groups have are merged in the order in which their
-//! commits were completed, as log records of one file group would be.
+//! A file group has one row for each key already. Rows of a key that several file groups have are merged in the order
+//! in which their commits were completed, as log records of one file group would be.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -95,7 +95,8 @@ fn completion(timeline: &Timeline, time: &str) -> Result<String> {
     }
 }
 
-/// The rows of keys that are there several times, merged: the table's columns, and the meta columns of a row of each key.
+/// The rows of keys that are there several times, merged: the table's columns, and the meta columns of a row of each
+/// key.
 fn merged_rows(
     table: &OpenTable,
     schema: &WriteSchema,

@@ -23,7 +23,8 @@ const PARTITION_METADATA: &str = "hoodie_partition_metadata";
 ///     progress: Gets how much is done.
 ///
 /// # Errors
-/// `InvalidTable` if a file is no regular file below the table's base path: nothing is deleted then; those of the storage.
+/// `InvalidTable` if a file is no regular file below the table's base path: nothing is deleted then; those of the
+/// storage.
 pub(super) fn delete_files(
     store: &Arc<dyn FileStore>,
     plan: &CheckedPlan,
@@ -46,7 +47,8 @@ pub(super) fn delete_files(
     Ok(done)
 }
 
-/// Deletes partitions of a plan that have no data file any more. The caller holds the lock and has made sure that nobody writes.
+/// Deletes partitions of a plan that have no data file any more. The caller holds the lock and has made sure that
+/// nobody writes.
 pub(super) fn delete_partitions(
     store: &Arc<dyn FileStore>,
     partitions: &BTreeSet<String>,

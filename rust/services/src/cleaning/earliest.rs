@@ -10,7 +10,8 @@ use mortice_table::timeline::{Instant, Timeline};
 
 /// The earliest write that is to stay readable; none if the policy goes by file versions, or there are too few writes.
 ///
-/// It is not later than the last write up to `needed`, the first instant that pending writes need: these may read the slices of that time.
+/// It is not later than the last write up to `needed`, the first instant that pending writes need: these may read the
+/// slices of that time.
 pub(crate) fn earliest_to_retain<'a>(
     timeline: &'a Timeline,
     policy: CleaningPolicy,

@@ -1,4 +1,5 @@
-//! Cleans: delete the files of old slices and of replaced file groups (`CleanPlanActionExecutor`, `CleanActionExecutor`).
+//! Cleans: delete the files of old slices and of replaced file groups (`CleanPlanActionExecutor`,
+//! `CleanActionExecutor`).
 //!
 //! | file | job |
 //! |---|---|

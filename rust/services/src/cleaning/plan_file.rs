@@ -1,7 +1,8 @@
 //! Plans of cleans, made and read.
 //!
-//! A plan may come from another writer, or be damaged, and what it names is deleted. So only those of its files are accepted that are in
-//! a partition of the table, have the name of a data file, and are not in a slice that readers need now.
+//! A plan may come from another writer, or be damaged, and what it names is deleted. So only those of its files are
+//! accepted that are in a partition of the table, have the name of a data file, and are not in a slice that readers
+//! need now.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,8 +5,8 @@
 //! | by commits, by hours | before the earliest instant, but for the newest of these, which queries at that instant read | replaced before it |
 //! | by file versions | all but the newest so many | all |
 //!
-//! The newest slice of a group, slices that pending compactions and clustering read, those that pending writes may read, and slices with
-//! files of a savepoint stay.
+//! The newest slice of a group, slices that pending compactions and clustering read, those that pending writes may
+//! read, and slices with files of a savepoint stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,8 @@ impl CleanPlanner<'_> {
         since.count() as u64 >= self.options.trigger_commits
     }
 
-    /// Whether there may be files to delete, by the timeline alone: a table with fewer commits than stay readable has none.
+    /// Whether there may be files to delete, by the timeline alone: a table with fewer commits than stay readable has
+    /// none.
     pub(super) fn may_find(&self, now: DateTime<Utc>) -> Result<bool> {
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
         // Pending writes need this or more.
@@ -241,7 +242,8 @@ fn old_slices<'a>(
     older.skip(usize::from(!newest_is_older)).filter(|slice| !is_compacted(slice)).collect()
 }
 
-/// Whether pending writes may read a slice: it is the newest that was there when the first of them began, or a later one.
+/// Whether pending writes may read a slice: it is the newest that was there when the first of them began, or a later
+/// one.
 fn is_read_by_pending(slice: &SliceFiles, group: &GroupVersions, needed: Option<&RequestedTime>) -> bool {
     let Some(needed) = needed else { return false };
     let newest = group.versions.iter().find(|one| one.base_instant < *needed);

@@ -110,8 +110,8 @@ impl<'a> Cleaning<'a> {
     /// Completes cleans that are pending, then plans a new one, if there is anything to delete, and runs it.
     ///
     /// # Errors
-    /// `InvalidTable` if a plan names what is no data file of the table, `Unsupported` while a restore is not completed: nothing is
-    /// deleted then; those of the storage, after which the next clean goes on.
+    /// `InvalidTable` if a plan names what is no data file of the table, `Unsupported` while a restore is not
+    /// completed: nothing is deleted then; those of the storage, after which the next clean goes on.
     pub fn run(&self) -> Result<Vec<Clean>> {
         self.complete_and_clean(false)
     }
@@ -160,8 +160,8 @@ impl<'a> Cleaning<'a> {
         Ok(results)
     }
 
-    /// Whether instants have begun, been completed or left the active timeline since a table was opened: a listing says so, for less than
-    /// opening the table again.
+    /// Whether instants have begun, been completed or left the active timeline since a table was opened: a listing says
+    /// so, for less than opening the table again.
     fn has_other_instants(&self, table: &OpenTable) -> Result<bool> {
         let found = self.target.timeline_writer(table).files()?;
         let is_known = |file: &Instant| {
@@ -220,7 +220,8 @@ impl<'a> Cleaning<'a> {
         })
     }
 
-    /// Reads the plan of a pending clean; none if its file is empty, as that of a process that died while it wrote the file.
+    /// Reads the plan of a pending clean; none if its file is empty, as that of a process that died while it wrote the
+    /// file.
     fn checked_plan(&self, table: &OpenTable, instant: &RequestedTime) -> Result<Option<CheckedPlan>> {
         let writer = self.target.timeline_writer(table);
         let bytes = writer.read_requested(instant, Action::Clean)?.unwrap_or_default();
@@ -329,8 +330,8 @@ fn is_completed(table: &OpenTable, instant: &RequestedTime) -> bool {
     table.timeline.instants_at(instant).iter().any(|one| one.action == Action::Clean && one.is_completed())
 }
 
-/// The files of a plan that readers of the latest state need, or savepoints: the plan is damaged, or instants were rolled back or
-/// savepoints made since it was made.
+/// The files of a plan that readers of the latest state need, or savepoints: the plan is damaged, or instants were
+/// rolled back or savepoints made since it was made.
 fn needed_files(table: &OpenTable, plan: &CheckedPlan) -> Result<BTreeSet<DataPath>> {
     let view = FileSystemView::new(&table.timeline, &table.config, None)?;
     let partitions: BTreeSet<String> = plan.partitions.keys().cloned().collect();

@@ -1,4 +1,5 @@
-//! Cleans of tables made by hand: what each policy deletes, plans that must not be trusted, and cleans that are stopped after each change.
+//! Cleans of tables made by hand: what each policy deletes, plans that must not be trusted, and cleans that are stopped
+//! after each change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -60,8 +60,8 @@ pub fn run_clustering(
     Ok(result)
 }
 
-/// What [`run_clustering`] would do now: the plans that it would execute, with their requested times, and the one that it would make, which
-/// has none yet. Nothing is changed.
+/// What [`run_clustering`] would do now: the plans that it would execute, with their requested times, and the one that
+/// it would make, which has none yet. Nothing is changed.
 ///
 /// # Errors
 /// As for [`run_clustering`].
@@ -123,8 +123,8 @@ pub fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) 
     Ok(Arc::new(target))
 }
 
-/// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep writes from its
-/// file groups.
+/// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep
+/// writes from its file groups.
 fn check_order(table: &OpenTable, options: &WriteOptions) -> Result<()> {
     let columns = ClusteringOptions::from_options(options)?.sort_columns();
     let layout = RowLayout::from_options(options)?;

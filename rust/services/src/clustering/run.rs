@@ -1,4 +1,5 @@
-//! The rows of a plan's groups, written to new file groups (`MultipleSparkJobExecutionStrategy`, `SparkSortAndSizeExecutionStrategy`).
+//! The rows of a plan's groups, written to new file groups (`MultipleSparkJobExecutionStrategy`,
+//! `SparkSortAndSizeExecutionStrategy`).
 
 use std::sync::Arc;
 

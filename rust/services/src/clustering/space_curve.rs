@@ -1,5 +1,5 @@
-//! Space-filling curves: rows that are near to each other in all of several columns are near to each other in the order.
-//! Reference of the Hilbert curve: J. Skilling, "Programming the Hilbert curve", 2004.
+//! Space-filling curves: rows that are near to each other in all of several columns are near to each other in the
+//! order. Reference of the Hilbert curve: J. Skilling, "Programming the Hilbert curve", 2004.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -91,8 +91,8 @@ fn hilbert_transpose(point: &mut [u64]) {
     point.iter_mut().for_each(|number| *number ^= turned);
 }
 
-/// The values of a column as numbers of the same order, nulls last (`SpaceCurveSortingHelper.mapColumnValueTo8Bytes`): of strings the
-/// first eight bytes.
+/// The values of a column as numbers of the same order, nulls last (`SpaceCurveSortingHelper.mapColumnValueTo8Bytes`):
+/// of strings the first eight bytes.
 pub(super) fn coordinates_of_values(column: &ArrayRef) -> Result<Vec<u64>> {
     let as_type = |data_type: &DataType| {
         cast(column, data_type)

@@ -87,8 +87,8 @@ pub struct PlannedCompaction {
 /// Compacts a table: executes compactions that are pending, then plans another one, if it is due, and executes it.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported`, by name, for tables and options that cannot be compacted with; those of reading the files and of
-/// the storage: a compaction that was planned is pending then, and the next call executes it.
+/// `InvalidArgument` and `Unsupported`, by name, for tables and options that cannot be compacted with; those of reading
+/// the files and of the storage: a compaction that was planned is pending then, and the next call executes it.
 pub fn run_compaction(
     location: &TableLocation,
     request: ServiceRequest,

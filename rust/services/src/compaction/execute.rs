@@ -12,11 +12,12 @@ use mortice_base::names::RequestedTime;
 use mortice_commit::writable_table::WritableTable;
 use mortice_table::timeline::WriteOperation;
 
-/// Executes all compactions that are pending, oldest first, but those that another process executes. Log compactions that a later
-/// compaction has overtaken are rolled back.
+/// Executes all compactions that are pending, oldest first, but those that another process executes. Log compactions
+/// that a later compaction has overtaken are rolled back.
 ///
 /// # Errors
-/// As for [`begin_service`] and [`pending`]; those of `execute`. The plan stays on the timeline, and is executed again later.
+/// As for [`begin_service`] and [`pending`]; those of `execute`. The plan stays on the timeline, and is executed again
+/// later.
 pub(super) fn execute_pending(
     target: &Arc<WritableTable>,
     kind: Compaction,
@@ -31,8 +32,8 @@ pub(super) fn execute_pending(
     Ok(committed)
 }
 
-/// The compactions that are pending in the table as it was last seen, oldest first. Log compactions that a later compaction has
-/// overtaken are rolled back.
+/// The compactions that are pending in the table as it was last seen, oldest first. Log compactions that a later
+/// compaction has overtaken are rolled back.
 ///
 /// # Errors
 /// As for [`give_up`].

@@ -11,12 +11,13 @@ use mortice_base::error::Result;
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_write::write::LogCompactHandle;
 
-/// Compacts the logs of a table into logs: executes log compactions that are pending, then plans another one, if it is due, and executes
-/// it. Base files stay as they are.
+/// Compacts the logs of a table into logs: executes log compactions that are pending, then plans another one, if it is
+/// due, and executes it. Base files stay as they are.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported`, by name, for tables and options that logs cannot be compacted with; those of reading the logs
-/// and of the storage: a log compaction that was planned is pending then, and the next call executes it.
+/// `InvalidArgument` and `Unsupported`, by name, for tables and options that logs cannot be compacted with; those of
+/// reading the logs and of the storage: a log compaction that was planned is pending then, and the next call executes
+/// it.
 pub fn run_log_compaction(
     location: &TableLocation,
     request: ServiceRequest,

@@ -1,5 +1,5 @@
-//! Archival of the metadata table. It keeps one commit more than the table, and all instants that are active in the table: rollbacks of the
-//! table look for them.
+//! Archival of the metadata table. It keeps one commit more than the table, and all instants that are active in the
+//! table: rollbacks of the table look for them.
 
 use super::options::MetadataServiceOptions;
 use crate::archival::{

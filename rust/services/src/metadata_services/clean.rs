@@ -1,7 +1,8 @@
-//! Cleans of the metadata table (`HoodieBackedTableMetadataWriter.cleanIfNecessary`): the last two versions of each file group stay.
+//! Cleans of the metadata table (`HoodieBackedTableMetadataWriter.cleanIfNecessary`): the last two versions of each
+//! file group stay.
 //!
-//! A clean waits for a few instants after a compaction, as readers may still read what it has merged. Up to table version 7 its instant is
-//! that of the last delta commit, and `002`.
+//! A clean waits for a few instants after a compaction, as readers may still read what it has merged. Up to table
+//! version 7 its instant is that of the last delta commit, and `002`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Compactions of the metadata table (`HoodieBackedTableMetadataWriter.compactIfNecessary`): all file groups with logs, at once.
+//! Compactions of the metadata table (`HoodieBackedTableMetadataWriter.compactIfNecessary`): all file groups with logs,
+//! at once.
 //!
 //! | | table version 8 and later | up to 7 |
 //! |---|---|---|
@@ -57,8 +58,8 @@ impl MetadataCompaction<'_> {
             return Ok(true);
         }
         let now = self.clock.requested_time(&[self.data, metadata])?;
-        // A commit that fills the number would make the next rollback by Hudi compact first, and then refuse to undo what is in a base
-        // file: the metadata table is compacted one commit before that.
+        // A commit that fills the number would make the next rollback by Hudi compact first, and then refuse to undo
+        // what is in a base file: the metadata table is compacted one commit before that.
         Ok(self.options.trigger.is_due(metadata, &now, zone, AHEAD))
     }
 
@@ -194,7 +195,8 @@ fn last_delta_commit(timeline: &Timeline) -> Option<&RequestedTime> {
     delta_commits.next_back().map(|instant| &instant.requested_time)
 }
 
-/// Deletes what an attempt that was stopped has written: base files of the planned groups with the compaction's instant.
+/// Deletes what an attempt that was stopped has written: base files of the planned groups with the compaction's
+/// instant.
 fn delete_base_files(metadata: &ServiceTable, slices: &[FileSlice], instant: &RequestedTime) -> Result<()> {
     let partitions: BTreeSet<&str> = slices.iter().map(|slice| slice.partition.as_str()).collect();
     for partition in partitions {

@@ -1,4 +1,5 @@
-//! The compaction of one file group of the metadata table: base file and logs become a new base file (`HoodieCompactor.compact`).
+//! The compaction of one file group of the metadata table: base file and logs become a new base file
+//! (`HoodieCompactor.compact`).
 
 use super::merged_records::{MergeCounts, MergedRecords};
 use super::record_schema::TargetSchema;

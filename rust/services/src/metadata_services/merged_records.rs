@@ -1,4 +1,5 @@
-//! The records of a slice, key by key: a merge of sorted sources, of which as many bytes are in memory as each has in a block.
+//! The records of a slice, key by key: a merge of sorted sources, of which as many bytes are in memory as each has in a
+//! block.
 
 use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
@@ -162,9 +163,9 @@ impl MergedRecords {
         }
     }
 
-    /// The record of a key, of all its entries, the base file's first. Those of logs are merged among themselves first, as readers do it:
-    /// a delete of a file that an older log added, and that is in no base file, is remembered. The delete of a key in a log removes the
-    /// base file's record, also if records follow.
+    /// The record of a key, of all its entries, the base file's first. Those of logs are merged among themselves first,
+    /// as readers do it: a delete of a file that an older log added, and that is in no base file, is remembered. The
+    /// delete of a key in a log removes the base file's record, also if records follow.
     fn resolve<'a>(&'a self, entries: &'a [(usize, Entry)]) -> Result<Option<Cow<'a, [u8]>>> {
         let (mut base, mut logs) = (State::Missing, State::Missing);
         for (source, entry) in entries {

@@ -1,4 +1,5 @@
-//! How the metadata table is compacted, cleaned and archived, by Hudi's options (`HoodieMetadataWriteUtils.createMetadataWriteConfig`).
+//! How the metadata table is compacted, cleaned and archived, by Hudi's options
+//! (`HoodieMetadataWriteUtils.createMetadataWriteConfig`).
 
 use crate::archival::ArchivalOptions;
 use crate::compaction::planning::{Trigger, TriggerNames};

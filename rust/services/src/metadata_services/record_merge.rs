@@ -1,5 +1,5 @@
-//! Merges two records of one key of the metadata table as Avro values of one schema, by the rules that readers merge Arrow columns by
-//! (`merge::fold::metadata_rules`).
+//! Merges two records of one key of the metadata table as Avro values of one schema, by the rules that readers merge
+//! Arrow columns by (`merge::fold::metadata_rules`).
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,5 +1,5 @@
-//! The schemas of the records that are compacted. Files of several releases of Hudi are in one slice; all records of the new base file
-//! have one schema, and none loses a field.
+//! The schemas of the records that are compacted. Files of several releases of Hudi are in one slice; all records of
+//! the new base file have one schema, and none loses a field.
 
 use std::borrow::Cow;
 
@@ -70,7 +70,8 @@ pub(super) struct RecordReader {
     schema: Schema,
     /// Whether the bytes of its records are those of the target's.
     is_target: bool,
-    /// How many meta columns, which are null or strings, are before the key and the type; none if the record has another form.
+    /// How many meta columns, which are null or strings, are before the key and the type; none if the record has
+    /// another form.
     meta_columns: Option<usize>,
 }
 
@@ -91,8 +92,8 @@ impl RecordReader {
         Self { schema: schema.clone(), is_target, meta_columns: is_usual.then_some(count) }
     }
 
-    /// The bytes of a record as they are written, with null meta columns: compacted base files of Hudi have their own name in them.
-    /// None if the record must be decoded.
+    /// The bytes of a record as they are written, with null meta columns: compacted base files of Hudi have their own
+    /// name in them. None if the record must be decoded.
     pub(super) fn as_target<'a>(&self, record: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         let count = self.meta_columns.filter(|_| self.is_target)?;
         let rest = self.after_meta_columns(record)?;

@@ -28,12 +28,13 @@ pub struct MetadataServices<'a> {
 }
 
 impl MetadataServices<'_> {
-    /// Runs what is due, by the timeline of the metadata table as it was last read, and returns whether anything changed: then both
-    /// must be opened again. The caller holds the table's lock, if it has one.
+    /// Runs what is due, by the timeline of the metadata table as it was last read, and returns whether anything
+    /// changed: then both must be opened again. The caller holds the table's lock, if it has one.
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported` for options; what compactions may fail with, unless
-    /// `hoodie.metadata.write.fail.on.table.service.failures` is false. A service that failed is taken up again by the next write.
+    /// `hoodie.metadata.write.fail.on.table.service.failures` is false. A service that failed is taken up again by the
+    /// next write.
     pub fn run(&self, metadata: &Timeline) -> Result<bool> {
         let options = MetadataServiceOptions::from_options(self.options)?;
         let partitions = maintained_partitions(&self.config.properties)?;

@@ -1,4 +1,5 @@
-//! The files of a slice of the metadata table as streams of keys in their order: the base file, and each valid block of the logs.
+//! The files of a slice of the metadata table as streams of keys in their order: the base file, and each valid block of
+//! the logs.
 //!
 //! Memory holds a data block of each HFile, and the keys of delete blocks.
 

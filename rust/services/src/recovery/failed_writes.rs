@@ -49,8 +49,8 @@ pub(crate) fn roll_back_failed_writes(
     Ok(RolledBack { has_finished_others, instants })
 }
 
-/// Why a failed write cannot be rolled back in the metadata table, if there is one. A writer that had lost its lock may have completed it,
-/// and taken it off again; another one has compacted the metadata table meanwhile.
+/// Why a failed write cannot be rolled back in the metadata table, if there is one. A writer that had lost its lock may
+/// have completed it, and taken it off again; another one has compacted the metadata table meanwhile.
 pub(crate) fn refused_by_metadata(
     rollbacks: &Rollbacks<'_>,
     timeline: &Timeline,

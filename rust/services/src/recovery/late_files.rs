@@ -1,8 +1,9 @@
-//! Data files that appeared after their write had been rolled back: its writer was taken for dead while it put the file, and was killed
-//! before its next check. The rollback has deleted the markers, so that its plan alone still names the file.
+//! Data files that appeared after their write had been rolled back: its writer was taken for dead while it put the
+//! file, and was killed before its next check. The rollback has deleted the markers, so that its plan alone still names
+//! the file.
 //!
-//! A listing leaves such a file out while the timeline is active at its instant. Once it begins later, the file counts as one of an
-//! archived commit. So archival deletes it before.
+//! A listing leaves such a file out while the timeline is active at its instant. Once it begins later, the file counts
+//! as one of an archived commit. So archival deletes it before.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +16,8 @@ use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_table::timeline::metadata::{HoodieRollbackMetadata, HoodieRollbackPlan, TimelineMetadata};
 use mortice_table::timeline::{Action, Instant};
 
-/// Deletes data files of writes that completed rollbacks on the active timeline have undone. A table without such files is listed
-/// only in the partitions that these rollbacks name. The caller holds the table's lock, if it has one.
+/// Deletes data files of writes that completed rollbacks on the active timeline have undone. A table without such files
+/// is listed only in the partitions that these rollbacks name. The caller holds the table's lock, if it has one.
 pub(crate) fn delete_late_files(table: &ServiceTable) -> Result<()> {
     let mut listings = Listings::new(&table.store);
     let is_rollback = |instant: &&Instant| instant.action == Action::Rollback && instant.is_completed();
@@ -34,8 +35,9 @@ pub(crate) fn delete_late_files(table: &ServiceTable) -> Result<()> {
     Ok(())
 }
 
-/// Deletes files of a metadata table whose instants its timeline has not, although it begins before them: from table version 8 on,
-/// where names have the instants. Rollbacks there name what they have listed. The caller holds the table's lock, if it has one.
+/// Deletes files of a metadata table whose instants its timeline has not, although it begins before them: from table
+/// version 8 on, where names have the instants. Rollbacks there name what they have listed. The caller holds the
+/// table's lock, if it has one.
 pub(crate) fn delete_late_files_of_metadata(metadata: &ServiceTable) -> Result<()> {
     if metadata.is_v1() {
         return Ok(());
@@ -54,8 +56,8 @@ pub(crate) fn delete_late_files_of_metadata(metadata: &ServiceTable) -> Result<(
     Ok(())
 }
 
-/// The write of rows that a rollback has undone, and its files. A plan of a service may be executed again under the same instant. A plan
-/// that cannot be read, or that names other files, is left to a verification.
+/// The write of rows that a rollback has undone, and its files. A plan of a service may be executed again under the
+/// same instant. A plan that cannot be read, or that names other files, is left to a verification.
 fn undone_write(table: &ServiceTable, rollback: &Instant) -> Result<Option<(RequestedTime, BTreeSet<DataPath>)>> {
     let time = &rollback.requested_time;
     let Some(bytes) = table.timeline_writer().read_requested(time, Action::Rollback)? else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Log files of older slices that a writer added after it was rolled back, up to table version 7.
 //!
-//! Readers skip blocks of an instant that is not on the timeline until it is before the start of the active timeline. Then they take them
-//! for committed, so that nothing of them may stay.
+//! Readers skip blocks of an instant that is not on the timeline until it is before the start of the active timeline.
+//! Then they take them for committed, so that nothing of them may stay.
 //!
 //! | the log file | what is done |
 //! |---|---|

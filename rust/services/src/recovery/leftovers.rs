@@ -61,9 +61,10 @@ fn marked_instants(rollbacks: &Rollbacks<'_>) -> Result<Vec<RequestedTime>> {
     Ok(folders.collect())
 }
 
-/// Removes what an attempt to write has left whose instant is not its own any more: another writer has rolled it back, and may have executed
-/// its plan again. Only the attempt's own files are deleted if the instant is pending, as its markers are those of the other writer, which
-/// deletes what they name and its commit does not have. The caller holds the table's lock, if it has one.
+/// Removes what an attempt to write has left whose instant is not its own any more: another writer has rolled it back,
+/// and may have executed its plan again. Only the attempt's own files are deleted if the instant is pending, as its
+/// markers are those of the other writer, which deletes what they name and its commit does not have. The caller holds
+/// the table's lock, if it has one.
 ///
 /// Args:
 ///     instant: The attempt's instant.

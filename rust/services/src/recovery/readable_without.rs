@@ -1,8 +1,8 @@
 //! Makes sure that a table can be read once instants have left its timeline.
 //!
-//! A query reads the metadata of the newest completed write, for the schema, and of every replace commit, for the file groups that are
-//! gone. The file of an earlier commit may be damaged, and nobody notices until a rollback makes it the newest one. So the query is
-//! planned before anything is undone, on the storage without the files of these instants.
+//! A query reads the metadata of the newest completed write, for the schema, and of every replace commit, for the file
+//! groups that are gone. The file of an earlier commit may be damaged, and nobody notices until a rollback makes it the
+//! newest one. So the query is planned before anything is undone, on the storage without the files of these instants.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use mortice_storage::{FileStore, OverlaidFolder, Storage};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
 
-/// Plans a query of the table as it will be without these writes. A table that cannot be read as it is need not become readable.
+/// Plans a query of the table as it will be without these writes. A table that cannot be read as it is need not become
+/// readable.
 ///
 /// # Errors
 /// Those of the query, saying that nothing was undone.

@@ -1,9 +1,10 @@
 //! Takes a table back to a savepoint (`BaseHoodieWriteClient.restoreToSavepoint`).
 //!
-//! The metadata table is rolled back with each write, if it has what was undone in logs. Otherwise it is deleted before anything is undone,
-//! and built again from a listing afterwards: one that was compacted or built since cannot be undone. Readers list the storage meanwhile.
-//! Up to table version 7 it is always built again. Hudi restores it to the savepoint, and then compares it with a listing of the table;
-//! one that was compacted after the savepoint, but not before it, Hudi deletes, too.
+//! The metadata table is rolled back with each write, if it has what was undone in logs. Otherwise it is deleted before
+//! anything is undone, and built again from a listing afterwards: one that was compacted or built since cannot be
+//! undone. Readers list the storage meanwhile. Up to table version 7 it is always built again. Hudi restores it to the
+//! savepoint, and then compares it with a listing of the table; one that was compacted after the savepoint, but not
+//! before it, Hudi deletes, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub struct RestoreResult {
     pub undone: Vec<RollbackResult>,
 }
 
-/// Restores a table to a savepoint, or to another completed write whose files are all there: undoes all later writes, newest first. No
-/// other writer may be writing. A restore that was stopped goes on.
+/// Restores a table to a savepoint, or to another completed write whose files are all there: undoes all later writes,
+/// newest first. No other writer may be writing. A restore that was stopped goes on.
 ///
 /// Args:
 ///     location: Where the table is.
@@ -44,9 +45,9 @@ pub struct RestoreResult {
 ///     options: Options by Hudi's names, such as those of the lock and of the metadata table.
 ///
 /// # Errors
-/// `InvalidArgument` if there is no such write, a later one is savepointed, or another restore is not completed; `FileCleaned` if files
-/// of the write were cleaned; `Unsupported` if a later write is archived. Nothing is changed then. Those of the storage, after which the
-/// restore can be repeated.
+/// `InvalidArgument` if there is no such write, a later one is savepointed, or another restore is not completed;
+/// `FileCleaned` if files of the write were cleaned; `Unsupported` if a later write is archived. Nothing is changed
+/// then. Those of the storage, after which the restore can be repeated.
 pub fn run_restore(
     location: &TableLocation,
     instant: &str,
@@ -86,7 +87,8 @@ fn restore(
     restored.map_err(|error| error.in_file(location.uri()))
 }
 
-/// Undoes the instants. Returns also the options of the metadata table afterwards: with them one that was deleted is built again.
+/// Undoes the instants. Returns also the options of the metadata table afterwards: with them one that was deleted is
+/// built again.
 fn restore_locked(
     (table, state): (&WritableTable, &TableState),
     time: &RequestedTime,
@@ -145,16 +147,16 @@ fn gone_from<'a>(timeline: &'a Timeline, begun: &'a BegunRestore) -> impl Iterat
     planned.filter(|time| timeline.writes_at(time).next().is_none())
 }
 
-/// Returns true for a file of an instant of the plan, which an earlier attempt may have deleted: a savepoint also names logs that later
-/// writes have added to its slices.
+/// Returns true for a file of an instant of the plan, which an earlier attempt may have deleted: a savepoint also names
+/// logs that later writes have added to its slices.
 fn is_undone(begun: Option<&BegunRestore>, name: &str) -> bool {
     let instant = LogFileName::parse(name).map(|log| log.instant).or_else(|| Some(BaseFileName::parse(name)?.instant));
     let Some((begun, instant)) = begun.zip(instant) else { return false };
     begun.instants.iter().any(|info| instant == info.commit_time.as_str())
 }
 
-/// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone. A restore that was
-/// stopped is checked as well: something else may have cleaned the table meanwhile.
+/// Makes sure that the table has all files that it had at an instant, and that all later instants can be undone. A
+/// restore that was stopped is checked as well: something else may have cleaned the table meanwhile.
 fn check_restorable(state: &TableState, time: &RequestedTime, begun: Option<&BegunRestore>) -> Result<()> {
     let timeline = &state.table.timeline;
     let is_later = |instant: &&Instant| instant.action.is_write() && instant.requested_time > *time;

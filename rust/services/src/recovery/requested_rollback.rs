@@ -1,8 +1,8 @@
 //! Undoes one instant, at a user's request (`BaseHoodieTableServiceClient.rollback`).
 //!
-//! The metadata table is rolled back with it. Where that cannot be done, since it was compacted or built from a listing after the
-//! completed instant, it is deleted before anything is undone, and built again afterwards, as in a restore. Hudi refuses such a rollback
-//! after a compaction, and does not notice partitions that were built.
+//! The metadata table is rolled back with it. Where that cannot be done, since it was compacted or built from a listing
+//! after the completed instant, it is deleted before anything is undone, and built again afterwards, as in a restore.
+//! Hudi refuses such a rollback after a compaction, and does not notice partitions that were built.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,9 @@ pub struct RollbackResult {
 ///     options: Options by Hudi's names, such as those of the lock.
 ///
 /// # Errors
-/// `InvalidArgument` and `Unsupported` if the instant may not be rolled back, with the reason; `InvalidTable` if a plan or a marker names
-/// files that are not the instant's. Nothing is changed then. Those of the storage, after which the rollback can be repeated.
+/// `InvalidArgument` and `Unsupported` if the instant may not be rolled back, with the reason; `InvalidTable` if a plan
+/// or a marker names files that are not the instant's. Nothing is changed then. Those of the storage, after which the
+/// rollback can be repeated.
 pub fn run_rollback(
     location: &TableLocation,
     instant: &str,
@@ -114,7 +115,8 @@ fn roll_back(
     Ok(RollbackResult { rollback: rollbacks.roll_back(time)?, ..undone })
 }
 
-/// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being built again.
+/// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being
+/// built again.
 fn able_rollbacks<'a>(state: &'a TableState, options: &WriteOptions, target: &Instant) -> Result<Rollbacks<'a>> {
     match &state.metadata {
         Some(metadata) if !metadata.can_roll_back(target) => {

@@ -7,12 +7,12 @@
 //! | 3 | the completed restore |
 //! | 4 | rollbacks after the instant that was restored to leave the timeline |
 //!
-//! A restore that was stopped goes on at 2. The metadata table is rolled back with each instant, before that leaves the timeline; or,
-//! if the caller has none ([`Rollbacks::metadata`]), readers must not use one from before 2 on.
+//! A restore that was stopped goes on at 2. The metadata table is rolled back with each instant, before that leaves the
+//! timeline; or, if the caller has none ([`Rollbacks::metadata`]), readers must not use one from before 2 on.
 //!
-//! Which instants are undone (`RestoreInstantComparatorFactory`): up to table version 7 those requested later. From version 8 on those
-//! completed later, and all pending writes; but of a merge-on-read table the compactions that were requested later: logs of delta
-//! commits before the instant may be in slices that an earlier plan began.
+//! Which instants are undone (`RestoreInstantComparatorFactory`): up to table version 7 those requested later. From
+//! version 8 on those completed later, and all pending writes; but of a merge-on-read table the compactions that were
+//! requested later: logs of delta commits before the instant may be in slices that an earlier plan began.
 
 use bytes::Bytes;
 
@@ -65,7 +65,8 @@ impl Rollbacks<'_> {
             let message = "a later instant is savepointed: restore to it, or delete its savepoint first";
             return Err(Error::invalid_argument(message).at_instant(&saved.requested_time));
         }
-        // Pending clustering first, then from the one that was completed last: logs of newer instants lie upon files of older ones.
+        // Pending clustering first, then from the one that was completed last: logs of newer instants lie upon files of
+        // older ones.
         undone.sort_by(|one, other| {
             let key = |instant: &Instant| (is_clustering(instant), !instant.is_completed());
             key(other).cmp(&key(one)).then_with(|| order(other).cmp(&order(one)))
@@ -143,7 +144,8 @@ impl Rollbacks<'_> {
         self.forget_rollbacks(restored_to)
     }
 
-    /// Makes sure that a plan, which another writer may have written, undoes nothing that the table needs after the restore.
+    /// Makes sure that a plan, which another writer may have written, undoes nothing that the table needs after the
+    /// restore.
     fn check_plan(&self, begun: &BegunRestore) -> Result<()> {
         let timeline = self.timeline()?;
         let after = self.instants_after(&timeline, &begun.restored_to)?;
@@ -191,8 +193,8 @@ impl Rollbacks<'_> {
     }
 }
 
-/// Makes sure that no restore is under way: what else changes the table would delete files that the restore needs, or archive instants
-/// that it is to undo.
+/// Makes sure that no restore is under way: what else changes the table would delete files that the restore needs, or
+/// archive instants that it is to undo.
 pub(crate) fn check_no_restore(timeline: &Timeline) -> Result<()> {
     let Some(restore) = timeline.pending(Action::Restore).next() else { return Ok(()) };
     let message = format!(

@@ -1,7 +1,7 @@
 //! Rollbacks: undo an instant and take it off the timeline (`BaseRollbackActionExecutor`).
 //!
-//! The plan is on the timeline before anything is undone, and the instant leaves the timeline last: a rollback that was stopped is
-//! continued by the next writer, also if another one began it.
+//! The plan is on the timeline before anything is undone, and the instant leaves the timeline last: a rollback that was
+//! stopped is continued by the next writer, also if another one began it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -122,8 +122,8 @@ impl Timelines for RollbackTimelines<'_> {
 pub(crate) enum UndoneFiles {
     /// Those that the instant wrote, by its markers or its commit metadata.
     OfInstant,
-    /// Also all others whose names have the instant, by listing the table: logs that were added to slices that it began, which a
-    /// restore has undone already.
+    /// Also all others whose names have the instant, by listing the table: logs that were added to slices that it
+    /// began, which a restore has undone already.
     OfInstantAndItsSlices,
 }
 
@@ -180,28 +180,31 @@ impl Rollbacks<'_> {
         Timeline::load(&place, self.config)
     }
 
-    /// Rolls an instant back, pending or completed, and goes on with a rollback of it that was begun. Returns the rollback's requested
-    /// time; none if the instant is not on the timeline (any more).
+    /// Rolls an instant back, pending or completed, and goes on with a rollback of it that was begun. Returns the
+    /// rollback's requested time; none if the instant is not on the timeline (any more).
     ///
-    /// The caller holds the table's lock, if it has one, and has made sure that nobody is writing the instant, and of a completed one
-    /// that it may be rolled back ([`Self::check`]).
+    /// The caller holds the table's lock, if it has one, and has made sure that nobody is writing the instant, and of a
+    /// completed one that it may be rolled back ([`Self::check`]).
     ///
     /// # Errors
-    /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for [`MetadataRollback::check`]: nothing is
-    /// undone then; those of the storage, after which the rollback can be repeated.
+    /// `InvalidTable` if a plan or a marker names files that are not the instant's, and as for
+    /// [`MetadataRollback::check`]: nothing is undone then; those of the storage, after which the rollback can be
+    /// repeated.
     pub(crate) fn roll_back(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
         let timeline = self.timeline()?;
         let target = timeline.writes_at(target).next().cloned();
         target.map_or(Ok(None), |target| self.undo_and_publish(timeline, target, Remains::Nothing))
     }
 
-    /// The same for a write that was taken for dead. None also if it is completed: its writer has done that since, and saw no rollback.
+    /// The same for a write that was taken for dead. None also if it is completed: its writer has done that since, and
+    /// saw no rollback.
     pub(crate) fn roll_back_failed(&self, target: &RequestedTime) -> Result<Option<RequestedTime>> {
         self.undo_pending(target, Remains::Nothing)
     }
 
-    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the timeline. None also if
-    /// the plan is completed: another process has executed it since, and its files are part of the table.
+    /// The same for the execution of a plan, which was stopped: its files are deleted, and the plan is left on the
+    /// timeline. None also if the plan is completed: another process has executed it since, and its files are part of
+    /// the table.
     pub(crate) fn roll_back_execution(&self, service: &RequestedTime) -> Result<Option<RequestedTime>> {
         self.undo_pending(service, Remains::Plan)
     }
@@ -236,8 +239,9 @@ impl Rollbacks<'_> {
         Ok(Some(planned.rollback))
     }
 
-    /// Whether the writer of a pending instant, which was taken for dead, has completed it while the rollback was planned. After it has,
-    /// it looks for such plans: with one of the two it is known by both whether the write is part of the table.
+    /// Whether the writer of a pending instant, which was taken for dead, has completed it while the rollback was
+    /// planned. After it has, it looks for such plans: with one of the two it is known by both whether the write is
+    /// part of the table.
     fn is_overtaken(&self, planned: &Planned) -> Result<bool> {
         if planned.target.is_completed() {
             return Ok(false);
@@ -269,8 +273,9 @@ impl Rollbacks<'_> {
         Ok(self.result(&planned, &done, started))
     }
 
-    /// Gives up rollbacks of completed instants that have undone nothing. The writer of such an instant, which was taken for dead, may have
-    /// completed it before the plan was there, and has reported that; nor has a rollback that a user asked for undone anything then.
+    /// Gives up rollbacks of completed instants that have undone nothing. The writer of such an instant, which was
+    /// taken for dead, may have completed it before the plan was there, and has reported that; nor has a rollback that
+    /// a user asked for undone anything then.
     pub(crate) fn give_up_unstarted(&self) -> Result<()> {
         for begun in self.all_begun(&self.timeline()?)? {
             if begun.target.is_completed() && !begun.is_started {
@@ -378,8 +383,8 @@ impl Rollbacks<'_> {
         Ok(done)
     }
 
-    /// What the markers of a pending instant name and a rollback has not undone: its writer is alive, although it was taken for dead, and has
-    /// begun these files since the plan was made. The result of the rollback names them then.
+    /// What the markers of a pending instant name and a rollback has not undone: its writer is alive, although it was
+    /// taken for dead, and has begun these files since the plan was made. The result of the rollback names them then.
     fn begun_since(&self, target: &Instant, done: &RolledBackFiles) -> Result<Undo> {
         let (time, mut since) = (&target.requested_time, BTreeSet::new());
         for marker in Markers::new(Arc::clone(self.store), time).list()? {
@@ -395,8 +400,8 @@ impl Rollbacks<'_> {
         Ok(undo)
     }
 
-    /// Takes an instant that was undone off the timeline, or what is more of it than its plan. Files that were begun meanwhile are deleted
-    /// before their markers.
+    /// Takes an instant that was undone off the timeline, or what is more of it than its plan. Files that were begun
+    /// meanwhile are deleted before their markers.
     fn take_off(&self, target: &Instant, remains: Remains, done: &RolledBackFiles) -> Result<()> {
         let files = self.timeline_writer();
         match remains {

@@ -1,4 +1,5 @@
-//! Which instants may be rolled back (`BaseRollbackActionExecutor.validateRollbackCommitSequence`, `validateSavepointRollbacks`).
+//! Which instants may be rolled back (`BaseRollbackActionExecutor.validateRollbackCommitSequence`,
+//! `validateSavepointRollbacks`).
 //!
 //! | instant | refused if |
 //! |---|---|

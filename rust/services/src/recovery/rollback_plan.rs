@@ -6,7 +6,8 @@
 //! | log file whose name has the instant | deleted | deleted: its slice began with the instant |
 //! | log file of an older slice | – | a rollback block is appended to the slice |
 //!
-//! Files of a pending instant are those of its markers, files of a completed one those of its commit metadata, as its markers are gone.
+//! Files of a pending instant are those of its markers, files of a completed one those of its commit metadata, as its
+//! markers are gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,8 +108,8 @@ impl Undo {
         Ok(undo)
     }
 
-    /// Adds the logs of slices that an instant began, up to table version 7. Later instants wrote them, which are undone already: without
-    /// the slice's base file their blocks have nothing to apply to.
+    /// Adds the logs of slices that an instant began, up to table version 7. Later instants wrote them, which are
+    /// undone already: without the slice's base file their blocks have nothing to apply to.
     fn add_logs_of_new_slices(
         &mut self,
         instant: &RequestedTime,
@@ -241,7 +242,8 @@ pub(crate) fn is_log_of_slice(config: &TableConfig, instant: &RequestedTime, mar
     is_appended && !(path.is_of(instant) && LogFileName::parse(&path.name).is_some())
 }
 
-/// The slice of a log file that was appended to, and the file's name. Markers of Hudi before 0.8 have the base file's name.
+/// The slice of a log file that was appended to, and the file's name. Markers of Hudi before 0.8 have the base file's
+/// name.
 fn appended(path: DataPath) -> Result<(SliceKey, Option<String>)> {
     if let Some(log) = LogFileName::parse(&path.name) {
         log.check_is_inline().map_err(|error| error.in_file(path.path()))?;

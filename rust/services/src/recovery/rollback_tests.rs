@@ -222,7 +222,8 @@ fn logs_of_older_slices_get_rollback_blocks() {
     assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
 }
 
-/// Runs a service that is stopped at each of its changes, before or after the change takes place, and has `check` go on with it.
+/// Runs a service that is stopped at each of its changes, before or after the change takes place, and has `check` go on
+/// with it.
 fn stop_at_each_change(version: &str, run: impl Fn(&Table, Arc<dyn FileStore>) -> bool, check: impl Fn(&Table, &str)) {
     for is_lost in [false, true] {
         let mut stopped = 0;

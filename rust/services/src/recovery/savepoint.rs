@@ -1,4 +1,5 @@
-//! Savepoints (`SavepointActionExecutor`, `SavepointHelpers`): the files of the table at an instant, which cleaning and archival keep.
+//! Savepoints (`SavepointActionExecutor`, `SavepointHelpers`): the files of the table at an instant, which cleaning and
+//! archival keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,8 +54,8 @@ pub type KeptFiles = BTreeMap<String, BTreeMap<String, u64>>;
 ///     options: Options by Hudi's names, such as those of the lock.
 ///
 /// # Errors
-/// `InvalidArgument` if there is no such completed write, or it is savepointed; `FileCleaned` if files of it may have been cleaned; those
-/// of the storage.
+/// `InvalidArgument` if there is no such completed write, or it is savepointed; `FileCleaned` if files of it may have
+/// been cleaned; those of the storage.
 pub fn run_savepoint(
     location: &TableLocation,
     request: &SavepointRequest,
@@ -113,8 +114,9 @@ fn create(
     Ok(SavepointResult { instant: time.clone(), completion_time: created.completion_time, files })
 }
 
-/// Makes sure, after a savepoint was completed, that no other writer has begun to delete its files since they were listed, as the lock was
-/// lost then: cleans that are planned after this listing see the savepoint. Otherwise it is deleted again.
+/// Makes sure, after a savepoint was completed, that no other writer has begun to delete its files since they were
+/// listed, as the lock was lost then: cleans that are planned after this listing see the savepoint. Otherwise it is
+/// deleted again.
 fn confirm_kept(state: &TableState, writer: &TimelineWriter, created: &Instant, files: &KeptFiles) -> Result<()> {
     let known = &state.table.timeline;
     let deletes = |file: &Instant| matches!(file.action, Action::Clean | Action::Rollback | Action::Restore);
@@ -152,8 +154,8 @@ fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
     Err(Error::invalid_argument(message).at_instant(time))
 }
 
-/// The files of the slices at an instant. Logs that writers of version 8 and later added to them afterwards are among them, as with
-/// Hudi: some may have been completed before the instant was.
+/// The files of the slices at an instant. Logs that writers of version 8 and later added to them afterwards are among
+/// them, as with Hudi: some may have been completed before the instant was.
 fn files_at(state: &TableState, time: &RequestedTime) -> Result<KeptFiles> {
     let mut by_partition: BTreeMap<String, Vec<FileSlice>> = BTreeMap::new();
     for slice in state.table.file_slices(Some(time.as_str()), &Filter::default())? {
@@ -198,7 +200,8 @@ fn metadata(request: &SavepointRequest, files: &KeptFiles, now: DateTime<Utc>) -
     }
 }
 
-/// Deletes a savepoint. Its files stay until they are cleaned. Returns the savepoint, with those of its files that are there.
+/// Deletes a savepoint. Its files stay until they are cleaned. Returns the savepoint, with those of its files that are
+/// there.
 ///
 /// Args:
 ///     location: Where the table is.

@@ -1,5 +1,6 @@
 //! Undoes an instant's data files: deletes them, or appends rollback blocks to the slices whose logs it wrote to
-//! (`BaseRollbackHelper`). It may be repeated: files that are gone are no error, and a second rollback block undoes nothing.
+//! (`BaseRollbackHelper`). It may be repeated: files that are gone are no error, and a second rollback block undoes
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -80,7 +81,8 @@ impl UndoFiles<'_> {
         Ok(())
     }
 
-    /// Deletes what writers that were killed left of files that they had not finished, `.NAME.RANDOM.tmp`. Object stores have none.
+    /// Deletes what writers that were killed left of files that they had not finished, `.NAME.RANDOM.tmp`. Object
+    /// stores have none.
     fn delete_temporary_files(&self, markers: &BTreeSet<Marker>, listings: &mut Listings<'_>) -> Result<()> {
         let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for marker in markers {
@@ -134,8 +136,8 @@ impl UndoFiles<'_> {
         Err(Error::internal(message).in_file(self.store.full_path(&slice.partition)))
     }
 
-    /// Whether an attempt that was stopped has appended the block to the newest log file of a slice. The metadata table may have that file
-    /// already, and does not take another one from the same rollback.
+    /// Whether an attempt that was stopped has appended the block to the newest log file of a slice. The metadata table
+    /// may have that file already, and does not take another one from the same rollback.
     fn is_appended(&self, partition: &str, newest: &LogFileName, len: u64, block: &Bytes) -> Result<bool> {
         if newest.write_token.as_deref() != Some(TOKEN) || len != block.len() as u64 {
             return Ok(false);
@@ -144,7 +146,8 @@ impl UndoFiles<'_> {
         Ok(self.store.get(&path)?.0 == *block)
     }
 
-    /// Adds the log files with rollback blocks of attempts that failed: they have markers, and the plan does not name them.
+    /// Adds the log files with rollback blocks of attempts that failed: they have markers, and the plan does not name
+    /// them.
     fn add_earlier_rollback_logs(
         &self,
         (undo, markers): (&Undo, &BTreeSet<Marker>),

@@ -23,12 +23,13 @@ const HEARTBEAT_BETWEEN_PROCESSES: &str = "several writers (hoodie.write.concurr
                                            processes, none of which keeps the heartbeat alive; use mortice.spark.write";
 
 impl Transaction {
-    /// Begins a write: opens the table as it is now, rolls back writes that failed, creates the metadata table of a table that is to have
-    /// one, and puts the requested instant on the timeline.
+    /// Begins a write: opens the table as it is now, rolls back writes that failed, creates the metadata table of a
+    /// table that is to have one, and puts the requested instant on the timeline.
     ///
     /// # Errors
-    /// `Unsupported` and `InvalidArgument`, by name, for tables and options that cannot be written with; `Io` if the lock of the table is
-    /// not free in time; those of the storage. The table is as it was then, except for failed writes that were rolled back.
+    /// `Unsupported` and `InvalidArgument`, by name, for tables and options that cannot be written with; `Io` if the
+    /// lock of the table is not free in time; those of the storage. The table is as it was then, except for failed
+    /// writes that were rolled back.
     pub fn begin(target: &Arc<WritableTable>, operation: WriteOperation) -> Result<Self> {
         InlineServices::from_options(target.options())?;
         target.locked(|table, _| Self::begin_locked(target, table, operation))
@@ -142,8 +143,8 @@ pub(super) fn start_heartbeat(target: &WritableTable, instant: &RequestedTime) -
     concurrency.has_heartbeats().then(start).transpose()
 }
 
-/// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one. `table`
-/// was opened under the lock.
+/// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to
+/// have one. `table` was opened under the lock.
 pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<TableState> {
     check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
     let mut state = target.sound_state(table)?;

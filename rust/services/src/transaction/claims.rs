@@ -24,7 +24,8 @@ pub(super) struct Claims {
 impl Transaction {
     /// What the write claims.
     pub(super) fn claims(&self, statuses: &[WriteStatus], extra: &CommitExtra) -> Result<Claims> {
-        // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other slices.
+        // Writers keep out of the way of a compaction, which was planned before they began: their files belong to other
+        // slices.
         let is_compaction = matches!(self.operation, WriteOperation::Compact | WriteOperation::LogCompact);
         let groups = (!is_compaction).then(|| written_groups(statuses, extra));
         let is_alone = !self.target.concurrency().has_several_writers() && !self.is_service();
@@ -47,7 +48,8 @@ impl Transaction {
 }
 
 impl Claims {
-    /// Compares the inserted keys with those of writes that were completed since: all but a few, before the lock is taken.
+    /// Compares the inserted keys with those of writes that were completed since: all but a few, before the lock is
+    /// taken.
     pub(super) fn check_early(&mut self, write: &Transaction) -> Result<()> {
         let Some(new_keys) = &mut self.new_keys else { return Ok(()) };
         if !write.has_completed_since()? {

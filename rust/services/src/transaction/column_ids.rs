@@ -1,6 +1,7 @@
 //! Columns with ids (schema on read), as each write of a table stores them beside its Avro schema
-//! (`BaseHoodieWriteClient.saveInternalSchema`). A write without them would make columns known by name again, so that values from before
-//! a column was renamed were lost. Their history is a file for each write, since commits are archived.
+//! (`BaseHoodieWriteClient.saveInternalSchema`). A write without them would make columns known by name again, so that
+//! values from before a column was renamed were lost. Their history is a file for each write, since commits are
+//! archived.
 
 use bytes::Bytes;
 
@@ -32,8 +33,8 @@ impl ColumnIds {
     }
 }
 
-/// What a write has besides its files, with the schema as the table stores it, if it is the same: with descriptions of columns, which
-/// rows do not have.
+/// What a write has besides its files, with the schema as the table stores it, if it is the same: with descriptions of
+/// columns, which rows do not have.
 pub(super) fn with_stored_schema(table: &OpenTable, extra: &CommitExtra) -> Result<CommitExtra> {
     let Some(stored) = table_schema::stored_text(&table.timeline, &table.config)? else { return Ok(extra.clone()) };
     let is_described = stored.contains("\"doc\"") && extra.column_ids.is_none();

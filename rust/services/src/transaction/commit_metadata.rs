@@ -14,8 +14,8 @@ use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieReplaceCommi
 use mortice_table::timeline::{Action, WriteOperation};
 use mortice_write::write::WriteStatus;
 
-/// The metadata of a commit, apart from replaced file groups. Its schema has no `_hoodie_operation`, as in Hudi: that files have the
-/// column is recorded beside it.
+/// The metadata of a commit, apart from replaced file groups. Its schema has no `_hoodie_operation`, as in Hudi: that
+/// files have the column is recorded beside it.
 pub(super) fn commit_metadata(
     operation: WriteOperation,
     statuses: &[WriteStatus],

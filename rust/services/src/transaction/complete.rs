@@ -28,7 +28,8 @@ enum Failure {
 }
 
 impl Failure {
-    /// Of [`Transaction::confirm`]: without an answer of the storage it is not known whether the write is part of the table.
+    /// Of [`Transaction::confirm`]: without an answer of the storage it is not known whether the write is part of the
+    /// table.
     fn of_confirmation(error: Error) -> Self {
         match error.kind() {
             ErrorKind::WriteConflict => Self::NotCommitted(error),
@@ -51,12 +52,12 @@ struct Done {
 }
 
 impl Transaction {
-    /// Makes the write part of the table: deletes files of attempts that failed, checks conflicts, writes the metadata table, and
-    /// completes the instant.
+    /// Makes the write part of the table: deletes files of attempts that failed, checks conflicts, writes the metadata
+    /// table, and completes the instant.
     ///
     /// # Errors
-    /// `WriteConflict` if another writer wrote to the same file groups; those of the storage. The write is rolled back then, unless it is
-    /// not known whether the instant was completed, which the message says.
+    /// `WriteConflict` if another writer wrote to the same file groups; those of the storage. The write is rolled back
+    /// then, unless it is not known whether the instant was completed, which the message says.
     pub fn commit(mut self, statuses: Vec<WriteStatus>, extra: &CommitExtra) -> Result<Committed> {
         let mut lock = None;
         match self.try_commit(&mut lock, &statuses, extra) {
@@ -128,14 +129,15 @@ impl Transaction {
         }
     }
 
-    /// Prepares the completed file before it is looked whether the write is still pending: who has rolled it back since has deleted the
-    /// file, which cannot take its place any more.
+    /// Prepares the completed file before it is looked whether the write is still pending: who has rolled it back since
+    /// has deleted the file, which cannot take its place any more.
     fn stage(&self, completion: &CompletionTime, content: &Bytes) -> Result<Option<String>> {
         self.files.stage(&self.instant, self.action, completion, content)
     }
 
-    /// Writers that have lost the lock since they prepared their completed files cannot create them any more: either this write sees their
-    /// instants completed, or they are not. Before the timeline is read by which conflicts are looked for.
+    /// Writers that have lost the lock since they prepared their completed files cannot create them any more: either
+    /// this write sees their instants completed, or they are not. Before the timeline is read by which conflicts are
+    /// looked for.
     fn drop_staged_by_others(&self) -> Result<()> {
         match self.target.concurrency().has_several_writers() && self.heartbeat.is_some() {
             true => self.files.delete_staged_by_others(&self.instant),
@@ -189,8 +191,9 @@ impl Transaction {
         Ok(Some(upkeep))
     }
 
-    /// Makes sure, by the timeline as it is now, that no other writer has rolled the write back since its conflicts were checked: a validator
-    /// may take long, and so may the metadata table (`ActiveTimelineV2.transitionStateToComplete`). Usually this is one listing.
+    /// Makes sure, by the timeline as it is now, that no other writer has rolled the write back since its conflicts
+    /// were checked: a validator may take long, and so may the metadata table
+    /// (`ActiveTimelineV2.transitionStateToComplete`). Usually this is one listing.
     pub(super) fn check_pending(&self) -> Result<()> {
         let files = self.files.files()?;
         let is_rollback = |file: &Instant| file.action == Action::Rollback && file.requested_time > self.instant;
@@ -213,8 +216,8 @@ impl Transaction {
         Markers::new(Arc::clone(self.target.store()), &self.instant)
     }
 
-    /// The files of task attempts whose results are not those of the commit: markers name them, and no status does. As long as the instant
-    /// is this write's, all files that its markers name are its own, as it appends to no file.
+    /// The files of task attempts whose results are not those of the commit: markers name them, and no status does. As
+    /// long as the instant is this write's, all files that its markers name are its own, as it appends to no file.
     fn abandoned_files(&self, markers: &BTreeSet<Marker>, statuses: &[WriteStatus]) -> Result<BTreeSet<String>> {
         let begun: BTreeSet<String> = markers.iter().map(|marker| marker.data_path.clone()).collect();
         let mut committed = BTreeSet::new();
@@ -233,8 +236,8 @@ impl Transaction {
         Ok(begun.into_iter().filter(|path| !committed.contains(path.as_str())).collect())
     }
 
-    /// Removes what the write does not need any more. Errors are ignored, as the write is part of the table: the next one removes what
-    /// is left.
+    /// Removes what the write does not need any more. Errors are ignored, as the write is part of the table: the next
+    /// one removes what is left.
     fn clean_up(&mut self, upkeep: Option<&MetadataUpkeep>) {
         if let Some(upkeep) = upkeep {
             let _ = upkeep.clean_up(&self.instant);

@@ -1,4 +1,5 @@
-//! One write: begin, inflight, commit or abort. The order of the file operations is described in `docs/write-protocol.md`.
+//! One write: begin, inflight, commit or abort. The order of the file operations is described in
+//! `docs/write-protocol.md`.
 //!
 //! | file | job |
 //! |---|---|
@@ -131,7 +132,8 @@ impl Transaction {
         self.operation
     }
 
-    /// Puts the inflight instant on the timeline, with the workload profile: what is about to be written. Before the first data file.
+    /// Puts the inflight instant on the timeline, with the workload profile: what is about to be written. Before the
+    /// first data file.
     ///
     /// # Errors
     /// Those of the storage: abort the write then.

@@ -1,8 +1,8 @@
-//! The keys that a write inserts, compared with those that others have inserted since it began. Both have looked for the key and not found
-//! it, and put it into file groups of their own: the key would have two rows.
+//! The keys that a write inserts, compared with those that others have inserted since it began. Both have looked for
+//! the key and not found it, and put it into file groups of their own: the key would have two rows.
 //!
-//! The keys are in the files that commits name, so that the check is exact, covers writes of Hudi, and reads nothing if no other write
-//! inserted rows meanwhile. Most of it is done before the lock is taken.
+//! The keys are in the files that commits name, so that the check is exact, covers writes of Hudi, and reads nothing if
+//! no other write inserted rows meanwhile. Most of it is done before the lock is taken.
 
 use std::collections::BTreeSet;
 
@@ -25,8 +25,8 @@ pub(super) struct NewKeys {
 }
 
 impl Transaction {
-    /// The keys that the write inserts; none if no other writer can insert the same: there is one writer, rows have no keys, keys may be
-    /// there twice, or each key has a bucket, in which both write.
+    /// The keys that the write inserts; none if no other writer can insert the same: there is one writer, rows have no
+    /// keys, keys may be there twice, or each key has a bucket, in which both write.
     pub(super) fn new_keys(&self, statuses: &[WriteStatus]) -> Result<Option<NewKeys>> {
         let (config, options) = (&self.table.config, self.target.options());
         let is_unique = match self.operation {
@@ -98,7 +98,8 @@ impl NewKeys {
     }
 }
 
-/// The files in which a write may have inserted rows: base files that say so, and all logs, whose statistics are estimates of Hudi's.
+/// The files in which a write may have inserted rows: base files that say so, and all logs, whose statistics are
+/// estimates of Hudi's.
 fn files_of(other: &Instant, metadata: CommitMetadata) -> Vec<WrittenRows> {
     let stats = metadata
         .write_stats

@@ -1,10 +1,11 @@
 //! Whether the instant of a write is still its own, just before and just after it is completed.
 //!
-//! A writer that stalls for longer than its heartbeat and its lock are valid is taken for dead: another one takes the lock over and rolls the
-//! instant back. Object stores do not make the creation of a file depend on another one, so that the stalled writer may complete its
-//! instant after that; on local disks [`TimelineWriter::stage`](mortice_commit::commit::TimelineWriter::stage) prevents it. Who rolls back
-//! publishes the plan first and then looks at the instant; who completes creates the file first and then looks for a plan: at least one
-//! of the two sees the other.
+//! A writer that stalls for longer than its heartbeat and its lock are valid is taken for dead: another one takes the
+//! lock over and rolls the instant back. Object stores do not make the creation of a file depend on another one, so
+//! that the stalled writer may complete its instant after that; on local disks
+//! [`TimelineWriter::stage`](mortice_commit::commit::TimelineWriter::stage) prevents it. Who rolls back publishes the
+//! plan first and then looks at the instant; who completes creates the file first and then looks for a plan: at least
+//! one of the two sees the other.
 
 use std::collections::BTreeSet;
 
@@ -35,15 +36,15 @@ impl Transaction {
         files.iter().filter(|file| file.requested_time == self.instant && file.action.is_write())
     }
 
-    /// Whether the write's requested file is among those of the timeline. Rollbacks delete it last: without it an inflight file
-    /// was created after a rollback, which may be archived since.
+    /// Whether the write's requested file is among those of the timeline. Rollbacks delete it last: without it an
+    /// inflight file was created after a rollback, which may be archived since.
     pub(super) fn is_requested(&self, files: &[Instant]) -> bool {
         self.own_files(files).any(|file| file.state == InstantState::Requested)
     }
 
-    /// Makes sure, after the inflight file was created, that nobody had rolled the write back before. The timeline would
-    /// begin with it if later instants were archived since, and readers would take these for not completed. It is deleted
-    /// then.
+    /// Makes sure, after the inflight file was created, that nobody had rolled the write back before. The timeline
+    /// would begin with it if later instants were archived since, and readers would take these for not completed. It is
+    /// deleted then.
     pub(super) fn confirm_inflight(&self) -> Result<()> {
         if self.heartbeat.is_none() {
             return Ok(());
@@ -59,15 +60,16 @@ impl Transaction {
         Err(self.conflict_check(&now, &groups).rolled_back("before it was inflight"))
     }
 
-    /// Makes sure, where there may be other writers, that none takes this one for dead and none has rolled the instant back.
+    /// Makes sure, where there may be other writers, that none takes this one for dead and none has rolled the instant
+    /// back.
     pub(super) fn check_place(&self) -> Result<()> {
         self.check_alive()?;
         if self.heartbeat.is_some() { self.check_pending() } else { Ok(()) }
     }
 
-    /// Makes sure, after the completed instant was created, that no other writer had rolled the write back before, and that none has
-    /// committed the same file groups or keys since they were compared, if the lock was lost then. If one had, the completed file is
-    /// deleted again, under the lock.
+    /// Makes sure, after the completed instant was created, that no other writer had rolled the write back before, and
+    /// that none has committed the same file groups or keys since they were compared, if the lock was lost then. If one
+    /// had, the completed file is deleted again, under the lock.
     ///
     /// Args:
     ///     completed: The completed instant, which this write created.
@@ -91,8 +93,8 @@ impl Transaction {
         Ok(!is_lost(lock)? && matches!(self.check_completed(completed)?, Seen::Committed))
     }
 
-    /// The other writer rolls back and commits under the lock: it is done when this one has the lock again, or has found the instant
-    /// completed and has given its rollback, or its commit, up.
+    /// The other writer rolls back and commits under the lock: it is done when this one has the lock again, or has
+    /// found the instant completed and has given its rollback, or its commit, up.
     fn confirm_locked(
         &self,
         completed: &Instant,
@@ -139,8 +141,8 @@ impl Transaction {
         let (now, groups) = (self.target.reopen()?, WrittenGroups::default());
         let check: ConflictCheck<'_> = self.conflict_check(&now, &groups);
         match check.check_not_rolled_back() {
-            // Without its requested file it was rolled back, and the rollback is archived since; an instant of which nothing is left
-            // was archived itself.
+            // Without its requested file it was rolled back, and the rollback is archived since; an instant of which
+            // nothing is left was archived itself.
             Ok(()) if is_kept && !is_requested => Ok(Seen::RolledBack(check.rolled_back(ARCHIVED_ROLLBACK))),
             Ok(()) => Ok(Seen::Committed),
             Err(error) if error.kind() == ErrorKind::WriteConflict => Ok(Seen::RolledBack(error)),

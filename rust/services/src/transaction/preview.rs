@@ -12,7 +12,8 @@ use mortice_storage::{FileStore, OverlaidFolder, Storage};
 use mortice_table::plan::OpenTable;
 
 impl Transaction {
-    /// The table with this write completed, which is not. Files are listed from storage: the metadata table does not have the write yet.
+    /// The table with this write completed, which is not. Files are listed from storage: the metadata table does not
+    /// have the write yet.
     pub(super) fn preview(&self, completion: &CompletionTime, content: &Bytes) -> Result<OpenTable> {
         let (folder, name) = self.files.completed_file(&self.instant, self.action, completion);
         let storage: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.target.store());

@@ -1,6 +1,6 @@
-//! A store that records which data files are written: those that are deleted if the write's instant is not its own any more. Markers do not
-//! say that, as a rollback by another writer deletes them, and the next execution of a plan has the same instant. No file is begun once
-//! other writers take this one for dead.
+//! A store that records which data files are written: those that are deleted if the write's instant is not its own any
+//! more. Markers do not say that, as a rollback by another writer deletes them, and the next execution of a plan has
+//! the same instant. No file is begun once other writers take this one for dead.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

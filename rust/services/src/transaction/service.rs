@@ -1,5 +1,5 @@
-//! Table services: plans that are put on the timeline, and their execution. A plan whose execution is stopped stays on the timeline, and
-//! is executed again.
+//! Table services: plans that are put on the timeline, and their execution. A plan whose execution is stopped stays on
+//! the timeline, and is executed again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use mortice_table::timeline::{Action, Instant, InstantState, WriteOperation};
 /// Makes a plan at an instant; none if there is nothing to do.
 pub(crate) type MakePlan<'a> = &'a dyn Fn(&OpenTable, &RequestedTime) -> Result<Option<Bytes>>;
 
-/// Executes a plan that has begun: writes its files and completes it. A plan whose execution fails stays on the timeline.
+/// Executes a plan that has begun: writes its files and completes it. A plan whose execution fails stays on the
+/// timeline.
 pub(crate) type ExecutePlan<'a> = &'a dyn Fn(Transaction) -> Result<Committed>;
 
 /// Plans a service under the table's lock, after failed writes were rolled back, and returns its requested time.
@@ -65,8 +66,8 @@ fn request(
     Ok(Some((instant, table)))
 }
 
-/// Begins to execute a plan that is on the timeline. An execution that was stopped is rolled back before, under the lock. None if
-/// the plan is not pending any more, or if another process executes it.
+/// Begins to execute a plan that is on the timeline. An execution that was stopped is rolled back before, under the
+/// lock. None if the plan is not pending any more, or if another process executes it.
 ///
 /// # Errors
 /// As for [`Transaction::begin`] and [`Rollbacks::roll_back_execution`].
@@ -105,9 +106,9 @@ fn begin_locked(
     Ok(Some(transaction))
 }
 
-/// Brings the metadata table into the state that options ask for, under the lock, after failed writes were rolled back. With `rebuilds`
-/// it is deleted before, even if it is damaged, and gets the partitions that it had. What earlier attempts left that were stopped is
-/// deleted. Returns the table as it is then.
+/// Brings the metadata table into the state that options ask for, under the lock, after failed writes were rolled back.
+/// With `rebuilds` it is deleted before, even if it is damaged, and gets the partitions that it had. What earlier
+/// attempts left that were stopped is deleted. Returns the table as it is then.
 pub(crate) fn change_metadata(target: &WritableTable, rebuilds: bool) -> Result<Arc<OpenTable>> {
     target.locked(|mut table, _| {
         let mut target = target.clone();
@@ -126,7 +127,8 @@ pub(crate) fn change_metadata(target: &WritableTable, rebuilds: bool) -> Result<
     })
 }
 
-/// Takes a plan that cannot be executed any more off the timeline, under the lock. Nothing is done if another process executes it.
+/// Takes a plan that cannot be executed any more off the timeline, under the lock. Nothing is done if another process
+/// executes it.
 ///
 /// # Errors
 /// As for [`Transaction::begin`] and [`Rollbacks::roll_back`].

@@ -9,13 +9,13 @@ use mortice_commit::writable_table::TableState;
 use mortice_table::plan::OpenTable;
 
 impl Transaction {
-    /// Gives the write up: deletes its files and takes its instant off the timeline. If another writer has rolled it back already, or
-    /// executes its plan, only the files of this attempt are deleted.
+    /// Gives the write up: deletes its files and takes its instant off the timeline. If another writer has rolled it
+    /// back already, or executes its plan, only the files of this attempt are deleted.
     ///
     /// # Errors
-    /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
-    /// `WriteConflict`, with `reason` in its message, if the instant was not this writer's any more: the failure may be the other writer's
-    /// doing, and the write can be repeated.
+    /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls
+    /// it back. `WriteConflict`, with `reason` in its message, if the instant was not this writer's any more: the
+    /// failure may be the other writer's doing, and the write can be repeated.
     pub fn abort(self, reason: &Error) -> Result<()> {
         match self.undo(None) {
             Ok(InstantOwnership::Kept) => Ok(()),
@@ -28,7 +28,8 @@ impl Transaction {
     /// Goes on with the write and what was done for it, or gives the write up.
     ///
     /// # Errors
-    /// That of `done`; `WriteConflict` if an instant has left the timeline since the write began; as for [`Self::abort`].
+    /// That of `done`; `WriteConflict` if an instant has left the timeline since the write began; as for
+    /// [`Self::abort`].
     pub fn or_abort<T>(self, done: Result<T>) -> Result<(Self, T)> {
         match done {
             Ok(done) => Ok((self, done)),
@@ -40,7 +41,8 @@ impl Transaction {
         }
     }
 
-    /// A completed instant that is gone was another writer's, which had been taken for dead and found that out: the write can be repeated.
+    /// A completed instant that is gone was another writer's, which had been taken for dead and found that out: the
+    /// write can be repeated.
     fn or_conflict(&self, error: Error) -> Error {
         let folder = format!("{}/", self.table.config.timeline_folder);
         let is_of_timeline = || error.location().path.as_deref().is_some_and(|path| path.contains(&folder));
@@ -104,8 +106,9 @@ impl Transaction {
         Ok(ownership)
     }
 
-    /// Undoes what this write has in the metadata table. The other writer's rollback came before it, and the instant is off the timeline, so
-    /// that no later rollback finds it. Nothing is done if it is on the timeline: the plan is executed by others.
+    /// Undoes what this write has in the metadata table. The other writer's rollback came before it, and the instant is
+    /// off the timeline, so that no later rollback finds it. Nothing is done if it is on the timeline: the plan is
+    /// executed by others.
     pub(super) fn undo_metadata(&self, now: &TableState) -> Result<()> {
         let Some(upkeep) = now.metadata.as_ref().filter(|_| self.is_in_metadata) else { return Ok(()) };
         let timeline = &now.table.timeline;
@@ -117,8 +120,8 @@ impl Transaction {
         upkeep.undo_late(&self.instant, &rollback)
     }
 
-    /// Whether what is on the timeline of the instant is of this write. A plan whose execution another process took for dead is executed
-    /// by others, and may be completed; Hudi takes up a compaction without a look at heartbeats.
+    /// Whether what is on the timeline of the instant is of this write. A plan whose execution another process took for
+    /// dead is executed by others, and may be completed; Hudi takes up a compaction without a look at heartbeats.
     fn ownership(&self, now: &OpenTable) -> Result<InstantOwnership> {
         let groups = WrittenGroups::default();
         let check = self.conflict_check(now, &groups);

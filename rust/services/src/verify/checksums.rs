@@ -1,5 +1,5 @@
-//! Whether the checksums in data files and in files of the metadata table are those of their bytes, and statistics those of their values:
-//! a changed byte need not be noticed when the file is decoded.
+//! Whether the checksums in data files and in files of the metadata table are those of their bytes, and statistics
+//! those of their values: a changed byte need not be noticed when the file is decoded.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use mortice_formats::hfile::check_blocks;
 use mortice_formats::log::LogFile;
 use mortice_storage::{FileSource, SectionSource, Storage, parallel};
 
-/// Compares the checksums of all stored files: pages of parquet files, blocks of HFiles, also of those in logs. The statistics of parquet
-/// files whose footer has no checksum are compared with their values.
+/// Compares the checksums of all stored files: pages of parquet files, blocks of HFiles, also of those in logs. The
+/// statistics of parquet files whose footer has no checksum are compared with their values.
 pub(super) fn wrong_checksums(storage: &dyn Storage, stored: &[&StoredFiles]) -> Result<Vec<Finding>> {
     let files = stored.iter().flat_map(|stored| stored.data_files());
     let paths: Vec<String> = files.map(|(partition, name, ..)| joined(partition, name)).collect();

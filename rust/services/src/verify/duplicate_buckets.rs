@@ -1,5 +1,5 @@
-//! Buckets of several file groups: two writers without a common lock have each made one. A key is read from both of them, and writes by
-//! the bucket index are refused.
+//! Buckets of several file groups: two writers without a common lock have each made one. A key is read from both of
+//! them, and writes by the bucket index are refused.
 
 use super::findings::{Finding, FindingKind};
 use super::stored_files::joined;

@@ -41,7 +41,8 @@ pub enum FindingKind {
     ListedUncommitted,
     /// A file of an instant that was rolled back is before the start of the timeline, where files count as committed.
     UncommittedFile,
-    /// A file before the start of the timeline of whose instant nothing is known: a completed write may have written it.
+    /// A file before the start of the timeline of whose instant nothing is known: a completed write may have written
+    /// it.
     UnaccountedFile,
     /// Files of a file group that an archived write replaced: its rows are in the table again.
     LiveReplacedGroup,

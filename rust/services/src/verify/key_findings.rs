@@ -22,8 +22,8 @@ const SORT_MEMORY: usize = 256 << 20;
 /// Bytes of each thread, at least.
 const LEAST_BUFFER: usize = 1 << 20;
 
-/// Reads the keys of all rows and of the record index, if the table has one, and compares them. Memory is bounded: keys are sorted in
-/// files of the table's `spill_dir`.
+/// Reads the keys of all rows and of the record index, if the table has one, and compares them. Memory is bounded: keys
+/// are sorted in files of the table's `spill_dir`.
 pub(super) fn key_findings(store: &Arc<dyn FileStore>, table: &OpenTable, is_global: bool) -> Result<Vec<Finding>> {
     let slices = table.file_slices(None, &Filter::default())?;
     let mut numbers = FileGroupNumbers::of_slices(&slices)?;
@@ -48,8 +48,8 @@ pub(super) fn key_findings(store: &Arc<dyn FileStore>, table: &OpenTable, is_glo
     Ok(found)
 }
 
-/// Whether writers leave keys in the record index that no row has: a row that an update replaces (`-U`) leaves its key there, as in
-/// Hudi, and the key may have no row afterwards.
+/// Whether writers leave keys in the record index that no row has: a row that an update replaces (`-U`) leaves its key
+/// there, as in Hudi, and the key may have no row afterwards.
 ///
 /// # Errors
 /// Those of reading the table's schema.

@@ -13,8 +13,8 @@ use mortice_table::metadata_table::RECORD_INDEX;
 use mortice_table::plan::{OpenTable, RecordKeyScan};
 use mortice_table::split::Split;
 
-/// Calls `each` with the keys of a slice, batch by batch. Returns the finding of a slice that cannot be read; `each` may have had a part
-/// of its keys then. `memory` is the limit of logs that are merged.
+/// Calls `each` with the keys of a slice, batch by batch. Returns the finding of a slice that cannot be read; `each`
+/// may have had a part of its keys then. `memory` is the limit of logs that are merged.
 ///
 /// # Errors
 /// Those of `each`; `Unsupported` for what this release does not read; `Interrupted` by a signal.

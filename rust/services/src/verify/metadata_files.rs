@@ -56,8 +56,8 @@ pub(super) fn compare_with_metadata_table(
     }
 }
 
-/// Files that pending instants have begun, by their markers, before table version 8: the names of log files have the time of another
-/// instant there.
+/// Files that pending instants have begun, by their markers, before table version 8: the names of log files have the
+/// time of another instant there.
 fn begun_files(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<BTreeSet<String>> {
     let mut begun = BTreeSet::new();
     if table.config.layout() == TimelineLayout::V2 {
@@ -70,8 +70,8 @@ fn begun_files(store: &Arc<dyn FileStore>, table: &OpenTable) -> Result<BTreeSet
     Ok(begun)
 }
 
-/// Files that are listed and there, of instants that are not on the timeline: those were rolled back. Files of pending instants are not
-/// listed for readers.
+/// Files that are listed and there, of instants that are not on the timeline: those were rolled back. Files of pending
+/// instants are not listed for readers.
 fn uncommitted(
     timeline: &Timeline,
     listed: &[PartitionFiles],

@@ -34,8 +34,8 @@ pub(super) struct MetadataStorage {
 }
 
 impl MetadataStorage {
-    /// Opens it. None if it is not there or cannot be opened: then the table's files cannot be compared with it either, and that is a
-    /// finding.
+    /// Opens it. None if it is not there or cannot be opened: then the table's files cannot be compared with it either,
+    /// and that is a finding.
     pub(super) fn open(store: &Arc<dyn FileStore>) -> Result<Option<Self>> {
         let place: Arc<dyn Storage> =
             Arc::new(SubfolderStorage::new(Arc::clone(store) as Arc<dyn Storage>, METADATA_ROOT));
@@ -50,8 +50,8 @@ impl MetadataStorage {
         }
     }
 
-    /// Files of instants that are not on its timeline, such as those of a writer that went on after it was rolled back. Once the
-    /// timeline begins after such an instant, its records count as committed.
+    /// Files of instants that are not on its timeline, such as those of a writer that went on after it was rolled back.
+    /// Once the timeline begins after such an instant, its records count as committed.
     pub(super) fn orphans(&self) -> Result<Vec<Finding>> {
         let is_v1 = self.config.layout() == TimelineLayout::V1;
         let (archived, mut found) = (ArchivedWrites::new(&self.timeline), Vec::new());
@@ -70,8 +70,8 @@ impl MetadataStorage {
         Ok(found)
     }
 
-    /// Pending delta commits of instants that are not pending in the table: of writers that were stopped, or went on after they were
-    /// rolled back. No archival goes past them.
+    /// Pending delta commits of instants that are not pending in the table: of writers that were stopped, or went on
+    /// after they were rolled back. No archival goes past them.
     pub(super) fn orphan_instants(&self, table: &Timeline) -> Vec<Finding> {
         let pending = self.timeline.pending(Action::DeltaCommit).filter(|instant| {
             let time = &instant.requested_time;

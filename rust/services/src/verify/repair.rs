@@ -1,10 +1,10 @@
-//! Deletes what stopped writers left and nobody needs, in the table and in its metadata table: markers and heartbeats of instants that are
-//! not pending, files that no instant accounts for, files that were not finished, and the completed instants of writes that had been rolled
-//! back before.
+//! Deletes what stopped writers left and nobody needs, in the table and in its metadata table: markers and heartbeats
+//! of instants that are not pending, files that no instant accounts for, files that were not finished, and the
+//! completed instants of writes that had been rolled back before.
 //!
-//! A file is deleted only if it is older than every pending instant, and was so by its modification time for some time: a writer creates
-//! its instant before its files, but the clocks of the two may differ. What else a verification finds is not repaired: the rows are
-//! gone, or another service brings them back.
+//! A file is deleted only if it is older than every pending instant, and was so by its modification time for some time:
+//! a writer creates its instant before its files, but the clocks of the two may differ. What else a verification finds
+//! is not repaired: the rows are gone, or another service brings them back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub struct RepairResult {
 ///     options: Options by Hudi's names, such as those of the lock.
 ///
 /// # Errors
-/// `Unsupported`, by name, for a table of a version that is not written; `InvalidTable` if a file is not a regular file of the table:
-/// nothing is deleted then; those of the storage, after which it can be repeated.
+/// `Unsupported`, by name, for a table of a version that is not written; `InvalidTable` if a file is not a regular file
+/// of the table: nothing is deleted then; those of the storage, after which it can be repeated.
 pub fn run_repair(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<RepairResult> {
     repair(location, options, false)
 }
@@ -69,8 +69,8 @@ fn repair(location: &TableLocation, options: &BTreeMap<String, String>, is_dry_r
     repaired.map_err(|error| error.in_file(location.uri()))
 }
 
-/// Takes writes off the timeline that had been rolled back before they were completed: the metadata table lacks them, and is sound without
-/// them. Returns the table as it is then, and what was taken off, or would be.
+/// Takes writes off the timeline that had been rolled back before they were completed: the metadata table lacks them,
+/// and is sound without them. Returns the table as it is then, and what was taken off, or would be.
 fn take_off_undone(target: &WritableTable, is_dry_run: bool) -> Result<(Arc<OpenTable>, Vec<Finding>)> {
     let (without, undone) = without_undone(target.store(), target.latest())?;
     let findings = undone_findings(&undone, &without);
@@ -138,7 +138,8 @@ fn why_orphan_stays(state: &TableState, files: &VerifiedFiles, finding: &Finding
     }
 }
 
-/// Why a file that was not finished is not deleted; none if nobody goes on with it: its instant is completed, or it is old.
+/// Why a file that was not finished is not deleted; none if nobody goes on with it: its instant is completed, or it is
+/// old.
 fn why_unfinished_stays(state: &TableState, file: &TemporaryFile) -> Option<&'static str> {
     let timeline = &state.table.timeline;
     let is_completed = |instant: &RequestedTime| {
@@ -181,7 +182,8 @@ fn delete(state: &TableState, finding: &Finding) -> Result<()> {
         FindingKind::StaleMarkers => Markers::new(Arc::clone(&state.store), &instant()?).remove(),
         FindingKind::DeadHeartbeat if is_of_metadata => state.store.delete(&finding.path),
         FindingKind::DeadHeartbeat => delete_heartbeat(&*state.store, &instant()?),
-        // It was deleted when the table was opened, and is built again at the end; a write that was undone is off the timeline already.
+        // It was deleted when the table was opened, and is built again at the end; a write that was undone is off the
+        // timeline already.
         FindingKind::UnreadableMetadataTable | FindingKind::RollbackResult => Ok(()),
         _ => Err(Error::internal("a finding that is not repaired").in_file(&finding.path)),
     }

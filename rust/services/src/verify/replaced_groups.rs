@@ -1,5 +1,5 @@
-//! File groups that a write replaced which is archived. Readers know replaced groups by the active timeline alone: if files of one were
-//! still there when its replace commit was archived, its rows are in the table again.
+//! File groups that a write replaced which is archived. Readers know replaced groups by the active timeline alone: if
+//! files of one were still there when its replace commit was archived, its rows are in the table again.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -79,7 +79,8 @@ impl KeySorter {
     /// Calls `each` with each key, in their order, once all buffers were given back.
     ///
     /// # Errors
-    /// Those of `each`; `Io` where the keys cannot be set aside; `Internal` for entries that are not those that were added.
+    /// Those of `each`; `Io` where the keys cannot be set aside; `Internal` for entries that are not those that were
+    /// added.
     pub fn for_each(self, each: &mut EachKey<'_>) -> Result<()> {
         let sorted = self.0.finish()?;
         let mut of_key: Option<(&[u8], Vec<KeyPlace>)> = None;

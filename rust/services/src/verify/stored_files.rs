@@ -118,8 +118,8 @@ fn compare_file(
     is_wrong.then(|| Finding::new(FindingKind::WrongLength, path, message).with_bytes(status.len))
 }
 
-/// Files that no instant accounts for: of instants that are neither on the timeline nor in the archive, and of completed writes that do
-/// not name them, which attempts of tasks left. Those of pending instants are a rollback's.
+/// Files that no instant accounts for: of instants that are neither on the timeline nor in the archive, and of
+/// completed writes that do not name them, which attempts of tasks left. Those of pending instants are a rollback's.
 pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &WrittenFiles) -> Result<Vec<Finding>> {
     let timeline = &table.timeline;
     let is_v2 = table.config.layout() == mortice_merge::config::TimelineLayout::V2;
@@ -147,8 +147,8 @@ pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &Written
     Ok(found)
 }
 
-/// The writes of the archive, read when they are first asked for: also those that are later than the start of the timeline,
-/// which files of the timeline that were lost leave.
+/// The writes of the archive, read when they are first asked for: also those that are later than the start of the
+/// timeline, which files of the timeline that were lost leave.
 pub(super) struct ArchivedWrites<'a> {
     timeline: &'a Timeline,
     times: OnceCell<BTreeSet<RequestedTime>>,

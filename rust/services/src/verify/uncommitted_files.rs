@@ -14,8 +14,8 @@ use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::TimelineLayout;
 use mortice_table::timeline::{Action, Instant, Timeline};
 
-/// Files before the start of a timeline that no archived instant wrote. Readers take an instant before the start for completed, as only
-/// completed ones are archived. That one was not is known by its rollback alone.
+/// Files before the start of a timeline that no archived instant wrote. Readers take an instant before the start for
+/// completed, as only completed ones are archived. That one was not is known by its rollback alone.
 pub(super) fn uncommitted_files(
     timeline: &Timeline,
     stored: &StoredFiles,

@@ -1,4 +1,5 @@
-//! Completed writes that had been rolled back before: their writer stalled, was taken for dead, and was killed before it found that out.
+//! Completed writes that had been rolled back before: their writer stalled, was taken for dead, and was killed before
+//! it found that out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

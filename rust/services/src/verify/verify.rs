@@ -28,8 +28,8 @@ use mortice_table::plan::OpenTable;
 pub struct VerifyOptions {
     /// Decode all files of the latest slices, and compare the checksums of all files.
     pub contents: bool,
-    /// Read the keys of all rows: look for keys of several rows of a partition, and compare the rows with the record index, if there is
-    /// one.
+    /// Read the keys of all rows: look for keys of several rows of a partition, and compare the rows with the record
+    /// index, if there is one.
     pub keys: bool,
     /// The same, and look for keys of several rows of the table.
     pub global_keys: bool,
@@ -52,11 +52,12 @@ pub struct VerifyReport {
     pub rows: Option<u64>,
 }
 
-/// Verifies a table. Nothing is changed. Run it while nobody writes: files of a write that is completed meanwhile look wrong.
+/// Verifies a table. Nothing is changed. Run it while nobody writes: files of a write that is completed meanwhile look
+/// wrong.
 ///
 /// # Errors
-/// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report. `Unsupported` for
-/// a table with files that other tools have registered.
+/// Those of opening the table, of listing its files and of reading its archive; what is wrong with it is in the report.
+/// `Unsupported` for a table with files that other tools have registered.
 pub fn verify(location: &TableLocation, options: &VerifyOptions) -> Result<VerifyReport> {
     verify_with(location, options, &key_findings)
 }

@@ -10,7 +10,8 @@ pub(super) enum Bin<'v> {
     NewGroup,
 }
 
-/// Distributes so many rows: small files are filled up to the size of a file, the others go to new groups of equal numbers of rows.
+/// Distributes so many rows: small files are filled up to the size of a file, the others go to new groups of equal
+/// numbers of rows.
 pub(super) fn distribute<'v>(
     mut rows: u64,
     small_files: &[&'v FileSlice],

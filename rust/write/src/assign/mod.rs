@@ -1,5 +1,5 @@
-//! Assignment: which rows of a write go to which file group, and how (`UpsertPartitioner`, `SparkUpsertDeltaCommitPartitioner`,
-//! `SparkBucketIndexPartitioner`).
+//! Assignment: which rows of a write go to which file group, and how (`UpsertPartitioner`,
+//! `SparkUpsertDeltaCommitPartitioner`, `SparkBucketIndexPartitioner`).
 //!
 //! ```text
 //! RowKeys, Tagged ─> updates ─┐

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mortice_base::error::{Error, Result};
 
-/// Refuses a new partition within another one, or around it. Partitions that are there already are written to. `known` are
-/// the partitions of the table, as far as they are known, `inserts` those that new rows go to.
+/// Refuses a new partition within another one, or around it. Partitions that are there already are written to. `known`
+/// are the partitions of the table, as far as they are known, `inserts` those that new rows go to.
 pub(super) fn refuse_nested<'a>(known: &BTreeSet<String>, inserts: impl Iterator<Item = &'a str>) -> Result<()> {
     let inserts: BTreeSet<&str> = inserts.collect();
     let new = inserts.iter().copied().filter(|partition| !partition.is_empty() && !known.contains(*partition));

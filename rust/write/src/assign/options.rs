@@ -32,7 +32,8 @@ pub struct AssignOptions {
     pub insert_split: Option<u64>,
     /// `hoodie.copyonwrite.record.size.estimate`: bytes of a row, if no commit says.
     pub record_size: u64,
-    /// `hoodie.record.size.estimation.threshold`: commits of fewer bytes than this share of the small file limit do not tell.
+    /// `hoodie.record.size.estimation.threshold`: commits of fewer bytes than this share of the small file limit do not
+    /// tell.
     pub estimation_threshold: f64,
     /// `hoodie.record.size.estimator.average.metadata.size`: bytes of a file that are not of its rows.
     pub metadata_size: u64,
@@ -44,7 +45,8 @@ impl AssignOptions {
     /// Reads the options.
     ///
     /// # Errors
-    /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's own.
+    /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's
+    /// own.
     pub fn from_options(index: &dyn Index, options: &WriteOptions) -> Result<Self> {
         if let Some(class) = options.given_text(option_names::RECORD_SIZE_ESTIMATOR_CLASS)
             && !class.ends_with(".AverageRecordSizeEstimator")

@@ -1,7 +1,8 @@
 //! Base files that are small enough to take new rows.
 //!
-//! Copy-on-write: every one below the limit. Merge-on-read: of those without logs the smallest, up to the limit of candidates; such a
-//! group is rewritten, as new keys have to be in base files. Groups under pending compaction or clustering take none.
+//! Copy-on-write: every one below the limit. Merge-on-read: of those without logs the smallest, up to the limit of
+//! candidates; such a group is rewritten, as new keys have to be in base files. Groups under pending compaction or
+//! clustering take none.
 
 use super::options::AssignOptions;
 use mortice_merge::config::TableType;

@@ -74,8 +74,8 @@ enum Taker {
 /// Plans the tasks of so many rows.
 ///
 /// # Errors
-/// `Unsupported` if rows are in file groups under pending clustering; `InvalidArgument` for a new partition within another one; what
-/// reading commits may fail with.
+/// `Unsupported` if rows are in file groups under pending clustering; `InvalidArgument` for a new partition within
+/// another one; what reading commits may fail with.
 pub fn plan_tasks(
     table: &OpenTable,
     options: &AssignOptions,
@@ -200,7 +200,8 @@ fn numbered(
 }
 
 impl PlannedTask {
-    /// Makes sure that the task may take new rows of a class: it is of their partition and, if they have one, of their bucket.
+    /// Makes sure that the task may take new rows of a class: it is of their partition and, if they have one, of their
+    /// bucket.
     ///
     /// # Errors
     /// `Internal` if it is not.

@@ -44,8 +44,8 @@ pub(super) fn of_tagged(tagged: &Tagged) -> Result<Updates> {
     Ok(updates)
 }
 
-/// The slice that is written upon. Refuses groups under pending clustering (`SparkRejectUpdateStrategy`): the rows would be lost with
-/// the group.
+/// The slice that is written upon. Refuses groups under pending clustering (`SparkRejectUpdateStrategy`): the rows
+/// would be lost with the group.
 pub(super) fn slice_of<'v>(
     view: &'v WriteView,
     config: &TableConfig,
@@ -66,8 +66,8 @@ pub(super) fn slice_of<'v>(
     })
 }
 
-/// The names of new log files of a slice. Up to version 7 they have the slice's base instant: that of the pending compaction, if there
-/// is one, which begins the next slice.
+/// The names of new log files of a slice. Up to version 7 they have the slice's base instant: that of the pending
+/// compaction, if there is one, which begins the next slice.
 pub fn log_naming(view: &WriteView, config: &TableConfig, slice: &FileSlice) -> LogNaming {
     if config.layout() == TimelineLayout::V2 {
         return match config.cdc {

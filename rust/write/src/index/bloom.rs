@@ -1,5 +1,6 @@
 //! The bloom indexes: as the simple ones, of base files whose footers say that they can hold a key (`HoodieBloomIndex`,
-//! `HoodieGlobalBloomIndex`). A footer has the least key, the greatest, and a Bloom filter (`HoodieBloomIndexCheckFunction`).
+//! `HoodieGlobalBloomIndex`). A footer has the least key, the greatest, and a Bloom filter
+//! (`HoodieBloomIndexCheckFunction`).
 
 use std::sync::Arc;
 
@@ -49,7 +50,8 @@ impl Index for BloomIndex {
         })
     }
 
-    /// Tasks read the keys of all base files: which rows come to a task that matches them is not known where the file is read.
+    /// Tasks read the keys of all base files: which rows come to a task that matches them is not known where the file
+    /// is read.
     fn task_look_up(&self, _: &OpenTable) -> Result<TaskLookUp> {
         Ok(TaskLookUp::StoredKeys)
     }

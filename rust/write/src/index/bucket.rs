@@ -1,5 +1,5 @@
-//! The bucket index with a fixed number of buckets (`HoodieSimpleBucketIndex`): a key's file group is that of the bucket that its hash
-//! selects.
+//! The bucket index with a fixed number of buckets (`HoodieSimpleBucketIndex`): a key's file group is that of the
+//! bucket that its hash selects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ const CHECKED_GROUPS: usize = 8;
 /// Keys of each.
 const CHECKED_KEYS: usize = 16;
 
-/// Refuses another number of buckets, or other hashed fields, than those of the table's writers: some keys of some base files have to be
-/// in the buckets that hold them.
+/// Refuses another number of buckets, or other hashed fields, than those of the table's writers: some keys of some base
+/// files have to be in the buckets that hold them.
 fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> Result<()> {
     let stored = StoredKeys::new(table)?;
     let groups = view.slices.iter().filter(|slice| slice.base_file.is_some()).take(CHECKED_GROUPS);

@@ -1,5 +1,5 @@
-//! The bucket that a key's hash selects (`BucketIdentifier`), and the ids of new file groups. The first eight digits of a file id are
-//! the bucket.
+//! The bucket that a key's hash selects (`BucketIdentifier`), and the ids of new file groups. The first eight digits of
+//! a file id are the bucket.
 
 use uuid::Uuid;
 
@@ -22,14 +22,16 @@ fn java_hash(text: &str) -> i32 {
     text.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
 }
 
-/// The id of a new file group of a bucket, without its last part: a random UUID that begins with the bucket's eight digits.
+/// The id of a new file group of a bucket, without its last part: a random UUID that begins with the bucket's eight
+/// digits.
 #[must_use]
 pub fn new_bucket_prefix(bucket: u32) -> String {
     let random = Uuid::new_v4().to_string();
     format!("{bucket:08}{}", random.get(8..).unwrap_or_default())
 }
 
-/// A random UUID: the id of a new file group without its last part (`FSUtils.createNewFileIdPfx`), but none that begins like a bucket.
+/// A random UUID: the id of a new file group without its last part (`FSUtils.createNewFileIdPfx`), but none that begins
+/// like a bucket.
 #[must_use]
 pub fn new_group_prefix() -> String {
     loop {
@@ -40,9 +42,9 @@ pub fn new_group_prefix() -> String {
     }
 }
 
-/// The values of the hashed fields in a record key `field:value,field:value` (`KeyGenUtils.extractRecordKeysByFields`); a key without
-/// a comma or without a colon is a value itself. Values are not escaped in keys: a value ends at the last comma before the next colon
-/// that has one before it.
+/// The values of the hashed fields in a record key `field:value,field:value` (`KeyGenUtils.extractRecordKeysByFields`);
+/// a key without a comma or without a colon is a value itself. Values are not escaped in keys: a value ends at the last
+/// comma before the next colon that has one before it.
 fn hash_keys<'k>(key: &'k str, fields: &[String]) -> Vec<Option<&'k str>> {
     if !key.contains(',') || !key.contains(':') {
         return vec![Some(key)];
@@ -72,7 +74,8 @@ fn hash_keys<'k>(key: &'k str, fields: &[String]) -> Vec<Option<&'k str>> {
     if values.is_empty() { vec![Some(key)] } else { values }
 }
 
-/// Where the comma is that ends a value: the last one before the first colon that has one before it; none in the last value.
+/// Where the comma is that ends a value: the last one before the first colon that has one before it; none in the last
+/// value.
 fn end_of_value(value: &str) -> Option<usize> {
     let colons = value.match_indices(':').map(|(at, _)| at);
     colons.into_iter().find_map(|colon| value.get(..colon)?.rfind(','))

@@ -15,8 +15,8 @@ use mortice_merge::config::{TableConfig, WriteOptions};
 /// The index that options name, for a table.
 ///
 /// # Errors
-/// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names and for values that
-/// do not fit.
+/// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names and
+/// for values that do not fit.
 pub fn choose_index(config: &TableConfig, options: &WriteOptions) -> Result<Arc<dyn Index>> {
     choose_index_of(config, options, Provenance::Given)
 }
@@ -55,8 +55,8 @@ mod tests {
         choose_index(&config, &options)
     }
 
-    /// The types of `hoodie.index.type`, the names that messages have, and whether keys are unique in the table, rows move
-    /// between partitions, and the keys of inserts are looked for.
+    /// The types of `hoodie.index.type`, the names that messages have, and whether keys are unique in the table, rows
+    /// move between partitions, and the keys of inserts are looked for.
     const TYPES: [(&str, &str, [bool; 3]); 8] = [
         ("SIMPLE", "SIMPLE", [false, false, false]),
         ("GLOBAL_SIMPLE", "GLOBAL_SIMPLE", [true, true, false]),

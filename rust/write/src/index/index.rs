@@ -16,7 +16,8 @@ use mortice_table::plan::{OpenTable, WriteView};
 
 /// An index of a table: it finds the file groups of record keys (`HoodieIndex`).
 ///
-/// What is not said otherwise is that of an index which finds keys where writers have put them, and knows nothing of new ones.
+/// What is not said otherwise is that of an index which finds keys where writers have put them, and knows nothing of
+/// new ones.
 pub trait Index: Debug + Send + Sync {
     /// Its type.
     fn kind(&self) -> IndexType;
@@ -57,13 +58,14 @@ pub trait Index: Debug + Send + Sync {
     /// How the tasks of a write find keys whose rows are spread over them.
     fn task_look_up(&self, table: &OpenTable) -> Result<TaskLookUp>;
 
-    /// Whether a key that is tagged with a file slice has a row there, so that nothing needs to be read. Logs delete keys of base files.
+    /// Whether a key that is tagged with a file slice has a row there, so that nothing needs to be read. Logs delete
+    /// keys of base files.
     fn is_certain(&self, slice: &FileSlice) -> bool {
         slice.log_files.is_empty()
     }
 
-    /// Whether keys may be tagged with file groups that have them no more: base files of merge-on-read tables hold keys that logs have
-    /// deleted, or moved to another partition.
+    /// Whether keys may be tagged with file groups that have them no more: base files of merge-on-read tables hold keys
+    /// that logs have deleted, or moved to another partition.
     fn may_be_stale(&self, table: &OpenTable) -> Result<bool> {
         Ok(table.config.table_type == TableType::MergeOnRead)
     }
@@ -73,7 +75,8 @@ pub trait Index: Debug + Send + Sync {
         self.may_be_stale(table)
     }
 
-    /// Refuses to insert rows without looking for their keys into a table that was written with another index than this one.
+    /// Refuses to insert rows without looking for their keys into a table that was written with another index than this
+    /// one.
     fn check_inserts(&self, table: &OpenTable) -> Result<()> {
         layout_check::refuse_buckets(table, &table.write_view(None)?, self.name())
     }

@@ -1,5 +1,5 @@
-//! Keys that two writes have inserted, neither of which has seen the other: the keys of the files of one are looked up among those of
-//! the other.
+//! Keys that two writes have inserted, neither of which has seen the other: the keys of the files of one are looked up
+//! among those of the other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasher;

@@ -1,7 +1,7 @@
 //! Keys of rows joined with the keys of base files.
 //!
-//! Writers with indexes that look there put new keys into base files. So keys of logs are not read, but of those that were begun while
-//! a compaction was pending ([`WriteView::base_files`]).
+//! Writers with indexes that look there put new keys into base files. So keys of logs are not read, but of those that
+//! were begun while a compaction was pending ([`WriteView::base_files`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,7 +33,8 @@ pub(super) struct Match {
 ///     view: The file slices that the keys may be in.
 ///     keys: The keys.
 ///     is_global: Whether a key is in one partition only.
-///     may_hold: Whether a base file may hold one of the keys of a partition, which has this number; others are not read.
+///     may_hold: Whether a base file may hold one of the keys of a partition, which has this number; others are not
+///         read.
 pub(super) fn join(
     table: &OpenTable,
     view: Arc<WriteView>,
@@ -92,8 +93,8 @@ pub(super) fn location_of(slice: &FileSlice) -> Location {
     Location { partition: slice.partition.clone(), file_id: slice.file_id.clone(), base_instant }
 }
 
-/// Tags rows whose keys are in a file group. Of several places of a key the first is its location. `matches`: those of the
-/// base file first.
+/// Tags rows whose keys are in a file group. Of several places of a key the first is its location. `matches`: those of
+/// the base file first.
 pub(super) fn add(tagged: &mut Tagged, location: Location, matches: Vec<Match>) -> Result<()> {
     if matches.is_empty() {
         return Ok(());

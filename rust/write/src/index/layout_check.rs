@@ -1,4 +1,5 @@
-//! Refuses an index that the table's file groups contradict: its keys would not be found, and every update would add a row.
+//! Refuses an index that the table's file groups contradict: its keys would not be found, and every update would add a
+//! row.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +10,11 @@ use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
 
 const HASHING_METADATA: &str = ".hoodie/.bucket_index/consistent_hashing_metadata";
-/// Hudi's tables have some thousand buckets at most, 256 unless set. A random id begins with a smaller number once in 43,000 groups.
+/// Hudi's tables have some thousand buckets at most, 256 unless set. A random id begins with a smaller number once in
+/// 43,000 groups.
 const MOST_BUCKETS: u32 = 100_000;
-/// A table's only file group is no bucket if its number is this or more: one random id in 43,000 is too many to refuse the table for.
-/// One in 4,300,000 is below this.
+/// A table's only file group is no bucket if its number is this or more: one random id in 43,000 is too many to refuse
+/// the table for. One in 4,300,000 is below this.
 const MOST_BUCKETS_OF_ONE_GROUP: u32 = 1_000;
 
 /// Whether the id of a file group may be that of a bucket.
@@ -70,7 +72,8 @@ pub(super) fn refuse_buckets(table: &OpenTable, view: &WriteView, index: &str) -
     Ok(())
 }
 
-/// Refuses file groups of a merge-on-read table that have no base file. `index` is the name of one that puts new keys into base files.
+/// Refuses file groups of a merge-on-read table that have no base file. `index` is the name of one that puts new keys
+/// into base files.
 pub(super) fn refuse_logs_alone(table: &OpenTable, view: &WriteView, index: &str) -> Result<()> {
     let log_only = view.slices.iter().find(|slice| slice.base_file.is_none());
     match log_only {

@@ -1,5 +1,6 @@
-//! Global indexes and rows whose keys are in the table: rows that move to another partition, and rows that are merged while they are
-//! tagged (`HoodieIndexUtils.tagGlobalLocationBackToRecords`, `mergeForPartitionUpdatesAndDeletionsIfNeeded`).
+//! Global indexes and rows whose keys are in the table: rows that move to another partition, and rows that are merged
+//! while they are tagged (`HoodieIndexUtils.tagGlobalLocationBackToRecords`,
+//! `mergeForPartitionUpdatesAndDeletionsIfNeeded`).
 //!
 //! | the stored row and the row, merged | what is written |
 //! |---|---|
@@ -9,11 +10,11 @@
 //! | of another partition | the merged row, as new; and a delete where the stored row is |
 //! | the same, if rows stay in their partitions | the merged row, where the stored row is |
 //!
-//! A key that is in several file groups is merged with the row of each. If one of the merged rows stays where it is, those that would
-//! move are deleted; otherwise the first moves: a key is in one partition only.
+//! A key that is in several file groups is merged with the row of each. If one of the merged rows stays where it is,
+//! those that would move are deleted; otherwise the first moves: a key is in one partition only.
 //!
-//! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys' file groups as they
-//! are, as do rows whose partition is their key's if the index has each key once.
+//! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys'
+//! file groups as they are, as do rows whose partition is their key's if the index has each key once.
 //!
 //! A row that is to be new (`RowMark::Insert`) is never merged: a stored row of its key is an error, under each index.
 
@@ -56,18 +57,19 @@ const INCOMING: usize = 0;
 const STORED: usize = 1;
 const MERGED: usize = 2;
 
-/// Merges rows with the stored rows of their keys, where Hudi does so while it tags them. Rows of other indexes stay as they are. Rows that
-/// are to be new are refused if their keys are stored.
+/// Merges rows with the stored rows of their keys, where Hudi does so while it tags them. Rows of other indexes stay as
+/// they are. Rows that are to be new are refused if their keys are stored.
 ///
 /// Args:
 ///     table: The table.
 ///     index: The index.
-///     rows: The rows, combined: each key once, with all columns that are written; with their keys, deletes and locations.
+///     rows: The rows, combined: each key once, with all columns that are written; with their keys, deletes and
+///         locations.
 ///     options: Hudi's options, for the key generator.
 ///
 /// # Errors
-/// `Unsupported` for ways of merging that are not supported; `InvalidArgument` for a row that is to be new and is not; what reading stored
-/// rows may fail with.
+/// `Unsupported` for ways of merging that are not supported; `InvalidArgument` for a row that is to be new and is not;
+/// what reading stored rows may fail with.
 pub fn merge_moved_rows(
     table: &Arc<OpenTable>,
     index: &dyn Index,
@@ -86,8 +88,8 @@ pub fn merge_moved_rows(
     merged_with(table, index, rows, (&looked_up, &stored), options)
 }
 
-/// The same, of rows of which [`rows_to_merge`] has named these, with the stored rows that [`super::read_stored_rows`] returned for their
-/// keys, in the order of the file slices.
+/// The same, of rows of which [`rows_to_merge`] has named these, with the stored rows that [`super::read_stored_rows`]
+/// returned for their keys, in the order of the file slices.
 ///
 /// # Errors
 /// As for [`merge_moved_rows`].
@@ -211,8 +213,8 @@ fn further_of(further: &[FurtherLocation], looked_up: &[bool], new_row_of: &[u32
     Ok(kept)
 }
 
-/// Which rows of an upsert are looked up among the stored ones while they are tagged: those that are merged with them, of which there are
-/// none if the index is not global, and those that are to be new and may be stored.
+/// Which rows of an upsert are looked up among the stored ones while they are tagged: those that are merged with them,
+/// of which there are none if the index is not global, and those that are to be new and may be stored.
 ///
 /// # Errors
 /// As for [`Index::may_be_stale`].
@@ -224,8 +226,8 @@ pub fn rows_to_merge(table: &OpenTable, index: &dyn Index, rows: &IndexedRows) -
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
     let merges = index.updates_partition() || (!by_commit_time && is_merge_on_read);
     let (may_be_stale, may_be_stale_alone) = (index.may_be_stale(table)?, index.may_be_stale_alone(table)?);
-    // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
-    // A key of several partitions is to be in one.
+    // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is
+    // there twice. A key of several partitions is to be in one.
     let is_doubtful = may_be_stale || index.updates_partition();
     let further = rows.tagged.further.iter().filter(|_| is_doubtful).map(|further| further.row);
     let in_doubt: BTreeSet<u32> = further.collect();

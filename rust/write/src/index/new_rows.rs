@@ -1,5 +1,5 @@
-//! Rows that are to be new, as those that a merge inserts: the write is refused if the table has a row of their key, anywhere the index
-//! looks for it. Without that the row would replace the stored one, or move it.
+//! Rows that are to be new, as those that a merge inserts: the write is refused if the table has a row of their key,
+//! anywhere the index looks for it. Without that the row would replace the stored one, or move it.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The index of a write, by Hudi's option names and defaults (`HoodieIndexConfig` of Hudi 1.2 on Spark).
 //!
-//! Which index a table was written with is not stored in it. An index that looks for keys elsewhere than the table's writers put them
-//! finds none of them, and every update becomes a second row: so nothing is guessed but Hudi's default, and
-//! `layout_check` refuses what the table's file groups contradict.
+//! Which index a table was written with is not stored in it. An index that looks for keys elsewhere than the table's
+//! writers put them finds none of them, and every update becomes a second row: so nothing is guessed but Hudi's
+//! default, and `layout_check` refuses what the table's file groups contradict.
 
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{TableConfig, WriteOption, WriteOptions, option_names};

@@ -1,7 +1,8 @@
 //! Which rows' keys are in the table, for inserts that are not to repeat them (`DataSourceUtils.handleDuplicates`).
 //!
-//! An index that is right for updates may say that a key is in a file group that has it no more: logs delete keys of base files, and a
-//! bucket is that of a key whether or not it is there. Hudi takes such keys for present and loses their rows; here the group is read.
+//! An index that is right for updates may say that a key is in a file group that has it no more: logs delete keys of
+//! base files, and a bucket is that of a key whether or not it is there. Hudi takes such keys for present and loses
+//! their rows; here the group is read.
 
 use std::collections::{HashMap, HashSet};
 

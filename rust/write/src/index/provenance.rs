@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum Provenance {
     /// The user gave them: what the index finds of their keys is changed.
     Given,
-    /// They were read from the table, and name stored rows: each of these is changed, also those that the record index does not know.
+    /// They were read from the table, and name stored rows: each of these is changed, also those that the record index
+    /// does not know.
     Stored,
 }

@@ -1,7 +1,8 @@
-//! The record index of the metadata table (`SparkMetadataTableGlobalRecordLevelIndex`, `SparkMetadataTableRecordLevelIndex`).
+//! The record index of the metadata table (`SparkMetadataTableGlobalRecordLevelIndex`,
+//! `SparkMetadataTableRecordLevelIndex`).
 //!
-//! It knows one file group of a key. An insert of a key that is in the table leaves a row that it forgets. A change of stored rows
-//! names such a row, too: then keys are also looked for in the base files of the rows' partitions.
+//! It knows one file group of a key. An insert of a key that is in the table leaves a row that it forgets. A change of
+//! stored rows names such a row, too: then keys are also looked for in the base files of the rows' partitions.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -126,7 +127,8 @@ fn searched_view(table: &OpenTable, view: &WriteView, keys: &RowKeys) -> Result<
     Ok(searched)
 }
 
-/// Finds the file groups of keys, and makes sure that they are live. File slices are those of the partitions, and of these groups.
+/// Finds the file groups of keys, and makes sure that they are live. File slices are those of the partitions, and of
+/// these groups.
 fn tag(
     table: &OpenTable,
     metadata: &MetadataTable,

@@ -18,8 +18,8 @@ use mortice_storage::check_cancelled;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, QueryOptions};
 
-/// Whether the base file of a slice has one of some keys several times. A log changes the first of these rows only, where records are
-/// merged by key.
+/// Whether the base file of a slice has one of some keys several times. A log changes the first of these rows only,
+/// where records are merged by key.
 ///
 /// # Errors
 /// What reading the keys of the file may fail with.
@@ -41,8 +41,8 @@ fn has_distinct_keys(file: &dyn BaseFile) -> bool {
     file.footer_value(DISTINCT_KEYS).is_some_and(|rows| rows.parse() == Ok(file.row_count()))
 }
 
-/// Refuses updates of some columns ([`RowMark::Update`]) of keys of which the index finds several rows: they would become copies of one
-/// row. Of several places of a key in a merge-on-read table some may be stale, and rows are read.
+/// Refuses updates of some columns ([`RowMark::Update`]) of keys of which the index finds several rows: they would
+/// become copies of one row. Of several places of a key in a merge-on-read table some may be stale, and rows are read.
 ///
 /// # Errors
 /// `InvalidArgument`, naming a key, if one has several rows; what reading file slices may fail with.

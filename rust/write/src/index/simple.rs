@@ -1,4 +1,5 @@
-//! The simple indexes: keys are looked for among those of all base files (`HoodieSimpleIndex`, `HoodieGlobalSimpleIndex`).
+//! The simple indexes: keys are looked for among those of all base files (`HoodieSimpleIndex`,
+//! `HoodieGlobalSimpleIndex`).
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The steps of an index for rows that are spread over processes: the keys of base files are read in one process and matched with
-//! those of rows in another.
+//! The steps of an index for rows that are spread over processes: the keys of base files are read in one process and
+//! matched with those of rows in another.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub struct StoredKeyBatch {
     pub positions: UInt64Array,
 }
 
-/// Calls `each` with the keys of the base file of a slice, batch by batch, and the number of the first row of each; then with those of
-/// its logs, without a number.
+/// Calls `each` with the keys of the base file of a slice, batch by batch, and the number of the first row of each;
+/// then with those of its logs, without a number.
 ///
 /// # Errors
 /// Those of reading the files and of `each`; `InvalidTable` if a row has no key.
@@ -51,7 +51,8 @@ pub fn group_of(slice: &FileSlice) -> Location {
     location_of(slice)
 }
 
-/// Finds the file groups of keys among those of base files, which come file by file, in the order of [`WriteView::base_files`].
+/// Finds the file groups of keys among those of base files, which come file by file, in the order of
+/// [`WriteView::base_files`].
 ///
 /// # Errors
 /// Those of the batches.

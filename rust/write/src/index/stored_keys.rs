@@ -101,8 +101,8 @@ impl<'a> StoredKeys<'a> {
         Ok(())
     }
 
-    /// Calls `each` with the keys of all rows of the slice's logs, batch by batch. Rows that were deleted later, or whose write was
-    /// rolled back, are among them: a write of such a key is right in this file group, too.
+    /// Calls `each` with the keys of all rows of the slice's logs, batch by batch. Rows that were deleted later, or
+    /// whose write was rolled back, are among them: a write of such a key is right in this file group, too.
     pub(super) fn read_logs(&self, slice: &FileSlice, each: &mut EachKeys<'_>) -> Result<()> {
         for file in &slice.log_files {
             let known = KnownFile { len: file.len, etag: file.etag.clone(), may_have_grown: true };
@@ -111,8 +111,8 @@ impl<'a> StoredKeys<'a> {
         Ok(())
     }
 
-    /// Calls `each` with the keys of the rows that a write has put into a file, batch by batch. Without meta columns those of all rows of a
-    /// base file: it is not known which are the write's.
+    /// Calls `each` with the keys of the rows that a write has put into a file, batch by batch. Without meta columns
+    /// those of all rows of a base file: it is not known which are the write's.
     pub(super) fn read_written(&self, rows: &WrittenRows, each: &mut EachKeys<'_>) -> Result<()> {
         let name = rows.path.rsplit('/').next().unwrap_or(&rows.path);
         let is_log = LogFileName::parse(name).is_some();

@@ -37,8 +37,8 @@ pub(super) struct StoredRow {
 }
 
 impl StoredRows {
-    /// Reads the rows of the keys of the chosen rows from the file groups that have them. Of several rows of a key in one file group
-    /// the first counts.
+    /// Reads the rows of the keys of the chosen rows from the file groups that have them. Of several rows of a key in
+    /// one file group the first counts.
     pub(super) fn read(table: &OpenTable, rows: &IndexedRows, chosen: &[bool]) -> Result<Self> {
         let collector = Collector::new(rows, chosen);
         let slices = rows.tagged.view.slices.iter();
@@ -89,8 +89,8 @@ impl StoredRows {
     }
 }
 
-/// Reads the merged rows of some keys of a file slice: record key, partition path and file name, and the columns of `schema` that the
-/// table has.
+/// Reads the merged rows of some keys of a file slice: record key, partition path and file name, and the columns of
+/// `schema` that the table has.
 ///
 /// # Errors
 /// `Unsupported` for tables without meta columns; what reading the slice may fail with.

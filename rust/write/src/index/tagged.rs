@@ -21,8 +21,8 @@ pub struct Tagged {
     pub groups: Vec<Location>,
     /// For each row, the number of its key's row in the base file, if the index knows it; empty if it knows none.
     pub positions: Vec<Option<u64>>,
-    /// Further rows of the same keys, in this or another file group, as `insert` and `bulk_insert` may leave them: updates and deletes
-    /// go to all of them, as Hudi's do.
+    /// Further rows of the same keys, in this or another file group, as `insert` and `bulk_insert` may leave them:
+    /// updates and deletes go to all of them, as Hudi's do.
     pub further: Vec<FurtherLocation>,
     /// The file slices that were looked at, for the assignment.
     pub view: Arc<WriteView>,

@@ -1,6 +1,7 @@
 //! What a row does to its key.
 
-/// What a row does to its key. The numbers are those of the column that is sent between the tasks of a distributed write.
+/// What a row does to its key. The numbers are those of the column that is sent between the tasks of a distributed
+/// write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum RowMark {
@@ -10,7 +11,8 @@ pub enum RowMark {
     Update = 1,
     /// It deletes its key, unless the stored row has a later ordering value.
     Delete = 2,
-    /// It deletes its key regardless of ordering values: a row of the operation `delete`, or one that has moved to another partition.
+    /// It deletes its key regardless of ordering values: a row of the operation `delete`, or one that has moved to
+    /// another partition.
     UnconditionalDelete = 3,
     /// It is a new row: the write is refused if the index finds a stored row of its key.
     Insert = 4,

@@ -18,8 +18,8 @@ impl RowMarks {
         Self(vec![mark; rows])
     }
 
-    /// Marks of rows of which it is known whether each deletes its key, does so regardless of ordering values, and changes a stored row in
-    /// some columns only.
+    /// Marks of rows of which it is known whether each deletes its key, does so regardless of ordering values, and
+    /// changes a stored row in some columns only.
     ///
     /// # Errors
     /// `Internal` for different numbers of rows.

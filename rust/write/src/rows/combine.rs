@@ -1,4 +1,5 @@
-//! Rows of one write that have the same key become one (`HoodieWriteHelper.combineOnCondition`), by the merge rules of the table.
+//! Rows of one write that have the same key become one (`HoodieWriteHelper.combineOnCondition`), by the merge rules of
+//! the table.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! A user's columns in the types of the table.
 //!
-//! A value is taken over only if the table's type holds it unchanged: numbers by their values, other text and binary layouts,
-//! dictionaries, other units of time as far as nothing is cut off, decimals. Fields of structs are matched by name.
+//! A value is taken over only if the table's type holds it unchanged: numbers by their values, other text and binary
+//! layouts, dictionaries, other units of time as far as nothing is cut off, decimals. Fields of structs are matched by
+//! name.
 
 use std::sync::Arc;
 
@@ -31,8 +32,8 @@ pub(crate) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64)
         .map_err(|error| Error::internal("conformed columns do not fit their schema").caused_by(error))
 }
 
-/// The columns of a batch that these fields are in, with no other fields, as the table's. Rows to delete need no more, and may lack
-/// what a row of the table must have. Columns that the table does not have stay as they are.
+/// The columns of a batch that these fields are in, with no other fields, as the table's. Rows to delete need no more,
+/// and may lack what a row of the table must have. Columns that the table does not have stay as they are.
 pub(crate) fn conformed_fields(
     batch: &RecordBatch,
     schema: &SchemaRef,
@@ -96,8 +97,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Of rows that are written: the table's columns have what was added to them, and have fields that the rows lack only where they are
-    /// to be null.
+    /// Of rows that are written: the table's columns have what was added to them, and have fields that the rows lack
+    /// only where they are to be null.
     const WRITTEN: Self = Self { fills: true, can_evolve: true };
 
     /// A column as the table's.

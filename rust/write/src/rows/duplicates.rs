@@ -1,4 +1,5 @@
-//! Inserted rows whose keys are in the table (`hoodie.datasource.insert.dup.policy`, `hoodie.datasource.write.insert.drop.duplicates`).
+//! Inserted rows whose keys are in the table (`hoodie.datasource.insert.dup.policy`,
+//! `hoodie.datasource.write.insert.drop.duplicates`).
 //!
 //! | options | what happens to such a row |
 //! |---|---|
@@ -6,7 +7,8 @@
 //! | `…dup.policy=drop`, or `…drop.duplicates=true` | it is left out |
 //! | `…dup.policy=fail` | the write fails |
 //!
-//! As in Hudi, `upsert` with such an option is `insert`, and only `…drop.duplicates` makes one row of those of a key in the same write.
+//! As in Hudi, `upsert` with such an option is `insert`, and only `…drop.duplicates` makes one row of those of a key in
+//! the same write.
 
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
@@ -79,7 +81,8 @@ impl DuplicatePolicy {
     }
 }
 
-/// The operation that a write is with these options, and a sentence if it is another one (`HoodieSparkSqlWriter.deduceOperation`).
+/// The operation that a write is with these options, and a sentence if it is another one
+/// (`HoodieSparkSqlWriter.deduceOperation`).
 ///
 /// # Errors
 /// As for [`DuplicatePolicy::of_write`].

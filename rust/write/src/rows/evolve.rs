@@ -1,5 +1,5 @@
-//! How a table's column changes with the column of a write (`AvroSchemaEvolutionUtils`, `AvroSchemaUtils.findMissingFields`): numbers
-//! become wider or strings, structs get fields, at any depth.
+//! How a table's column changes with the column of a write (`AvroSchemaEvolutionUtils`,
+//! `AvroSchemaUtils.findMissingFields`): numbers become wider or strings, structs get fields, at any depth.
 
 use std::sync::Arc;
 
@@ -61,8 +61,8 @@ impl ColumnEvolution {
         Ok(Self { changes: SchemaChanges::from_options(options)?, fills })
     }
 
-    /// The fields of a record of the table, of the Arrow types `own`, which hold the values of the columns `given`, too. `path` is the
-    /// record's column, empty for the table. A field that cannot hold the values stays as it is.
+    /// The fields of a record of the table, of the Arrow types `own`, which hold the values of the columns `given`,
+    /// too. `path` is the record's column, empty for the table. A field that cannot hold the values stays as it is.
     pub(crate) fn fields(self, record: &Record, own: &Fields, given: &Fields, path: &str) -> Result<Vec<Field>> {
         avro::check_names(given, &record.fields, path)?;
         let mut fields = Vec::with_capacity(record.fields.len());

@@ -16,7 +16,8 @@ const FOLDER_OPTION: WriteOption<option_names::Text> = option_names::MEMORY_SPIL
 /// Larger batches are read in parts of this size.
 const PART_BYTES: usize = 64 << 20;
 
-/// How many bytes of rows wait in memory, and where others do (`hoodie.memory.merge.max.size`, `hoodie.memory.spillable.map.path`).
+/// How many bytes of rows wait in memory, and where others do (`hoodie.memory.merge.max.size`,
+/// `hoodie.memory.spillable.map.path`).
 ///
 /// # Errors
 /// `InvalidArgument` for a size that is not a positive number.

@@ -1,4 +1,5 @@
-//! The rows of a write: a user's columns in the table's types, checked, combined and sorted, before any of them is written.
+//! The rows of a write: a user's columns in the table's types, checked, combined and sorted, before any of them is
+//! written.
 //!
 //! | file | job |
 //! |---|---|

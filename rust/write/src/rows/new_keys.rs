@@ -1,7 +1,8 @@
-//! Rows of new keys, one for each key, where a changelog keeps all rows of a key (`hoodie.combine.before.upsert=false`).
+//! Rows of new keys, one for each key, where a changelog keeps all rows of a key
+//! (`hoodie.combine.before.upsert=false`).
 //!
-//! Logs keep all of them, in order. The first base file of a file group cannot: of an insert and a delete of a new key it would have the
-//! insert.
+//! Logs keep all of them, in order. The first base file of a file group cannot: of an insert and a delete of a new key
+//! it would have the insert.
 
 use super::prepare::Preparation;
 use crate::index::Tagged;

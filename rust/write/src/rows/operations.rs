@@ -1,7 +1,8 @@
 //! `_hoodie_operation` of the rows of a write: which change of a changelog a row is (`HoodieOperation`).
 //!
-//! Files have the column if the user's rows bring it and the option allows it, or if the table's newest commit has it. Commits do not name
-//! it in their schema, as in Hudi, whose writers would ask for it; they say beside the schema that files have it.
+//! Files have the column if the user's rows bring it and the option allows it, or if the table's newest commit has it.
+//! Commits do not name it in their schema, as in Hudi, whose writers would ask for it; they say beside the schema that
+//! files have it.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, StringArray};

@@ -47,8 +47,8 @@ pub struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// Reads the rows of a write, or the keys that it deletes: of rows with at least the columns of the key and the partition. Those that
-    /// have the same key are not combined. Rows that are left out are added to `refused`.
+    /// Reads the rows of a write, or the keys that it deletes: of rows with at least the columns of the key and the
+    /// partition. Those that have the same key are not combined. Rows that are left out are added to `refused`.
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for rows that cannot be written, unless they are left out.
@@ -60,7 +60,8 @@ impl Preparation<'_> {
         }
     }
 
-    /// The same, of some of the rows of a write that adds rows or changes them, by one thread, as a task of an engine has.
+    /// The same, of some of the rows of a write that adds rows or changes them, by one thread, as a task of an engine
+    /// has.
     ///
     /// # Errors
     /// As for [`Self::read`].
@@ -122,10 +123,12 @@ impl Preparation<'_> {
         WriteRows::new(rows, keys, marks)
     }
 
-    /// Combines rows that have the same key, if options and operation say so. `rows` are all rows of their keys, in order.
+    /// Combines rows that have the same key, if options and operation say so. `rows` are all rows of their keys, in
+    /// order.
     ///
     /// # Errors
-    /// `InvalidArgument` for rows of a key that a merge has changed in different ways; `Unsupported` for merge modes that this release does not have.
+    /// `InvalidArgument` for rows of a key that a merge has changed in different ways; `Unsupported` for merge modes
+    /// that this release does not have.
     pub fn combined_if_wanted(&self, rows: WriteRows) -> Result<WriteRows> {
         if self.operation == WriteOperation::Delete {
             return match self.last_of_each(&rows.keys)? {

@@ -41,8 +41,8 @@ impl<'a> FullRows<'a> {
         Ok(Self { source, keys, keeps_keys: false, stored: ignores_failed.then(stored).transpose()? })
     }
 
-    /// The same, for an upsert: queried rows of a table without key fields are those of the keys in their meta columns. New keys would
-    /// make duplicates of them. Hudi updates them, too.
+    /// The same, for an upsert: queried rows of a table without key fields are those of the keys in their meta columns.
+    /// New keys would make duplicates of them. Hudi updates them, too.
     pub(crate) fn keeping_keys(self) -> Self {
         Self { keeps_keys: self.keys.generates_keys(), ..self }
     }
@@ -85,7 +85,8 @@ impl ReadRows for FullRows<'_> {
     }
 }
 
-/// Checks required columns. Rows that delete their keys may have null anywhere; they are looked for only if there is a null.
+/// Checks required columns. Rows that delete their keys may have null anywhere; they are looked for only if there is a
+/// null.
 fn check_required_columns(
     source: &RowSource<'_>,
     given: &RecordBatch,
@@ -169,8 +170,8 @@ pub(crate) fn read_all<R: ReadRows<KeyedRows = (RecordBatch, RowKeys)> + Send>(
     Ok((rows.finish(), keys))
 }
 
-/// Batches that are read at the same time, each with the number of its first row. One thread reads one batch at a time, so that no more
-/// is in memory than it takes.
+/// Batches that are read at the same time, each with the number of its first row. One thread reads one batch at a time,
+/// so that no more is in memory than it takes.
 fn windows(batches: &[RecordBatch], mode: ReadMode) -> Vec<Vec<(&RecordBatch, u64)>> {
     let most = if mode.threads > 1 { mode.threads.saturating_mul(4) } else { 1 };
     let (mut windows, mut window) = (Vec::new(), Vec::new());

@@ -11,7 +11,8 @@ use mortice_merge::keys::RowKeys;
 /// A batch that is read: its rows with their keys, in order, and those that were left out.
 pub(crate) type BatchRead = (Vec<(RecordBatch, RowKeys)>, RefusedRows);
 
-/// Readers, of which each thread takes one while it reads: what is read of a batch must not depend on the batches before.
+/// Readers, of which each thread takes one while it reads: what is read of a batch must not depend on the batches
+/// before.
 pub struct ReaderPool<R> {
     ignores_failed: bool,
     /// Those that read nothing at the moment.

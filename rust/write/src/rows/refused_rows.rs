@@ -24,7 +24,8 @@ pub trait ReadRows {
     /// What is read.
     type KeyedRows;
 
-    /// Reads rows, of which the first has this number. `InvalidArgument` if one of them cannot be written; then none is read.
+    /// Reads rows, of which the first has this number. `InvalidArgument` if one of them cannot be written; then none is
+    /// read.
     fn read(&mut self, rows: &RecordBatch, first_row: u64) -> Result<Self::KeyedRows>;
 
     /// The record key of a single row that was refused, if it has one.
@@ -40,7 +41,8 @@ pub fn ignores_failed(options: &WriteOptions) -> Result<bool> {
 }
 
 impl RefusedRows {
-    /// Reads a batch but for the rows that are refused. What is wrong with its columns, and so with all rows, is an error.
+    /// Reads a batch but for the rows that are refused. What is wrong with its columns, and so with all rows, is an
+    /// error.
     pub(crate) fn read_accepted<R: ReadRows>(
         &mut self,
         reader: &mut R,

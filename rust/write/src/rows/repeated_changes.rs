@@ -1,15 +1,16 @@
 //! Rows of one key that a merge has made of several stored rows, or of several given ones, become one.
 //!
-//! A write changes all rows of a key. So rows that delete the key are one delete, and rows that become the same are one row. Otherwise
-//! it is not known which of them is to be written: combined by ordering values, a delete could become an update.
+//! A write changes all rows of a key. So rows that delete the key are one delete, and rows that become the same are one
+//! row. Otherwise it is not known which of them is to be written: combined by ordering values, a delete could become an
+//! update.
 
 use crate::index::IncomingKeys;
 use crate::row_set::{RowMark, RowMarks, WriteRows};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 
-/// One row for each key of which a row is marked by a merge ([`RowMark::Update`], [`RowMark::UnconditionalDelete`]). Rows of other keys
-/// stay.
+/// One row for each key of which a row is marked by a merge ([`RowMark::Update`], [`RowMark::UnconditionalDelete`]).
+/// Rows of other keys stay.
 pub(super) fn one_change_of_each_key(rows: WriteRows, key_is_global: bool) -> Result<WriteRows> {
     let is_change = |mark| matches!(mark, RowMark::Update | RowMark::UnconditionalDelete);
     if !rows.marks.iter().any(is_change) {

@@ -1,5 +1,5 @@
-//! Nulls where the table's schema requires a value, found before rows are distributed to files: a message has the number that the row
-//! has among all rows of the write.
+//! Nulls where the table's schema requires a value, found before rows are distributed to files: a message has the
+//! number that the row has among all rows of the write.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -8,8 +8,9 @@ use super::value_place::{RowOf, row_of_item, row_of_valid};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, Result};
 
-/// Refuses a null in a required column or a required field, at any depth. The columns of the batch are those of the schema.
-/// `is_exempt` returns which rows may have such nulls: those that delete their keys, of which no values are written.
+/// Refuses a null in a required column or a required field, at any depth. The columns of the batch are those of the
+/// schema. `is_exempt` returns which rows may have such nulls: those that delete their keys, of which no values are
+/// written.
 pub(crate) fn check_required(
     rows: &RecordBatch,
     columns: &Schema,

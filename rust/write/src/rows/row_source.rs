@@ -45,8 +45,8 @@ impl RowSource<'_> {
         Ok(())
     }
 
-    /// The columns of rows to delete that keys are made of, in the table's types, and what makes keys of them: a key has the text that
-    /// the table's type gives a value.
+    /// The columns of rows to delete that keys are made of, in the table's types, and what makes keys of them: a key
+    /// has the text that the table's type gives a value.
     ///
     /// # Errors
     /// `InvalidArgument` for missing columns and for values that the table's types do not hold.

@@ -40,12 +40,13 @@ impl WriteSchema {
         Self::from_columns(table, found.files.without_fields(&meta_columns::ALL)?)
     }
 
-    /// The schema of the table with these columns written to it: the table's own, unless options ask for changes. Then columns that the
-    /// table does not have are added, nullable, and so are fields of structs; a column of numbers becomes as wide as the user's, or a string.
+    /// The schema of the table with these columns written to it: the table's own, unless options ask for changes. Then
+    /// columns that the table does not have are added, nullable, and so are fields of structs; a column of numbers
+    /// becomes as wide as the user's, or a string.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the column, if a column is missing, or new and not asked for; `Unsupported` for tables whose columns have
-    /// ids (schema on read) if columns are added.
+    /// `InvalidArgument`, naming the column, if a column is missing, or new and not asked for; `Unsupported` for tables
+    /// whose columns have ids (schema on read) if columns are added.
     pub fn resolve(table: &OpenTable, given: &ArrowSchema, options: &WriteOptions) -> Result<Self> {
         let evolution = ColumnEvolution::from_options(options)?;
         let own = own_columns(table)?;
@@ -122,7 +123,8 @@ pub fn check_new_columns(columns: &ArrowSchema, table_name: &str) -> Result<()> 
     conformed(&RecordBatch::new_empty(Arc::new(columns.clone())), &types, 0).map(drop)
 }
 
-/// The table's columns without meta columns, and whether they have ids; none if the table has neither a commit nor a schema.
+/// The table's columns without meta columns, and whether they have ids; none if the table has neither a commit nor a
+/// schema.
 fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
     let is_empty = table.timeline.completed_writes().next().is_none();
     if is_empty && table.config.create_schema.is_none() {
@@ -132,8 +134,8 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
     Ok(Some((found.files.without_fields(&meta_columns::ALL)?, found.internal.is_some())))
 }
 
-/// A column of rows that is not written: whether a row deletes its key, with any ordering value. So one commit has updates and
-/// deletes, and the table needs no column for it.
+/// A column of rows that is not written: whether a row deletes its key, with any ordering value. So one commit has
+/// updates and deletes, and the table needs no column for it.
 pub const DELETES_KEY: &str = "_mortice_deletes_key";
 
 /// Another one: whether a row is a stored row in which a merge has changed some columns.
@@ -148,8 +150,9 @@ pub fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
 }
 
-/// The columns without the index of a pandas DataFrame, if it has no name and the table has no such column: pandas gives it one as it
-/// makes Arrow data, with each filter or sort of the rows, and the table would have the column for good.
+/// The columns without the index of a pandas DataFrame, if it has no name and the table has no such column: pandas
+/// gives it one as it makes Arrow data, with each filter or sort of the rows, and the table would have the column for
+/// good.
 fn without_pandas_index(given: &ArrowSchema, own: Option<&Schema>) -> Result<ArrowSchema> {
     let is_unknown_index = |name: &str| {
         let number = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));
@@ -190,8 +193,9 @@ fn check_has_keys(table: &OpenTable, given: &ArrowSchema) -> Result<()> {
     Ok(())
 }
 
-/// Columns by which records are found keep their types, since the text of a value is in keys and partition paths: that of 1 is "1" as an
-/// integer of any width, and "1.0" as a double. Numbers by which records are ordered do not become strings, whose order is another.
+/// Columns by which records are found keep their types, since the text of a value is in keys and partition paths: that
+/// of 1 is "1" as an integer of any width, and "1.0" as a double. Numbers by which records are ordered do not become
+/// strings, whose order is another.
 fn check_key_types(table: &OpenTable, before: &Schema, after: &Schema) -> Result<()> {
     let config = &table.config;
     let keys = config.record_key_fields.iter().chain(&config.partition_fields).map(|name| (name, true));

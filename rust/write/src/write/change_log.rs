@@ -1,4 +1,5 @@
-//! Change logs: what a commit changed in a file group whose base file it writes again (`HoodieCDCLogger`, `HoodieCDCUtils`).
+//! Change logs: what a commit changed in a file group whose base file it writes again (`HoodieCDCLogger`,
+//! `HoodieCDCUtils`).
 //!
 //! | mode | fields of a record |
 //! |---|---|
@@ -6,8 +7,8 @@
 //! | `DATA_BEFORE` | `op`, `record_key`, `before` |
 //! | `DATA_BEFORE_AFTER` | `op`, `ts_ms`, `before`, `after` |
 //!
-//! Rows have the columns of the table without meta columns. A file without changes has a block without records, as in Hudi: readers
-//! infer no changes of a base file that was rewritten, and fail without a change log.
+//! Rows have the columns of the table without meta columns. A file without changes has a block without records, as in
+//! Hudi: readers infer no changes of a base file that was rewritten, and fail without a change log.
 
 use std::sync::Arc;
 

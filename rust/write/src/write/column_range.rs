@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct ColumnRange {
     /// The column, or the path of a field of a struct, joined by dots.
     pub column: String,
-    /// The least and the greatest value. None if there are no values, or if they are not known: of lists and maps. If there is a
-    /// NaN, it is the greatest: Spark orders it so, and Hudi skips files by these bounds.
+    /// The least and the greatest value. None if there are no values, or if they are not known: of lists and maps. If
+    /// there is a NaN, it is the greatest: Spark orders it so, and Hudi skips files by these bounds.
     pub bounds: Option<(ColumnValue, ColumnValue)>,
     /// Rows, those with null among them.
     pub values: u64,

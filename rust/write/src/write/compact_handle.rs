@@ -1,4 +1,5 @@
-//! A base file that a compaction writes: the merged rows of a file slice (`HoodieCompactor.compact`, `FileGroupReaderBasedMergeHandle`).
+//! A base file that a compaction writes: the merged rows of a file slice (`HoodieCompactor.compact`,
+//! `FileGroupReaderBasedMergeHandle`).
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,8 +36,9 @@ pub struct CompactTarget {
 
 /// Writes the base files of compactions.
 ///
-/// Rows keep their meta columns but the file name; those of deleted keys are left out. All rows of a slice go into one file of any
-/// size; if every row is deleted, it is empty. Memory holds what a read of the slice holds, and the row group that is written.
+/// Rows keep their meta columns but the file name; those of deleted keys are left out. All rows of a slice go into one
+/// file of any size; if every row is deleted, it is empty. Memory holds what a read of the slice holds, and the row
+/// group that is written.
 pub struct CompactHandle<'a> {
     /// The table's root.
     pub store: &'a Arc<dyn FileStore>,
@@ -80,8 +82,8 @@ impl CompactHandle<'_> {
         Ok(status)
     }
 
-    /// Logs what the compaction changes in the base file, if the table has change data capture. No reader needs it, as each commit has its
-    /// own changes; Hudi writes it.
+    /// Logs what the compaction changes in the base file, if the table has change data capture. No reader needs it, as
+    /// each commit has its own changes; Hudi writes it.
     fn log_changes(&self, slice: &FileSlice, file: &BaseFileTarget) -> Result<Option<ChangeLogFile>> {
         let Some(mode) = self.table.config.cdc else { return Ok(None) };
         let mut log = ChangeLog::new(self.store, mode, self.schema, file, self.change_block_bytes)?;

@@ -1,5 +1,5 @@
-//! New base files of one partition (`HoodieCreateHandle`, `CreateHandleFactory`): each is a file group of its own, and the next is
-//! begun when one is full.
+//! New base files of one partition (`HoodieCreateHandle`, `CreateHandleFactory`): each is a file group of its own, and
+//! the next is begun when one is full.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,9 +47,9 @@ pub struct CreateHandle {
 }
 
 impl CreateHandle {
-    /// Begins to write to a partition of the table at the store's root. `schema` is that of the files: with the meta columns, if the
-    /// table has them. No file is created before there is a row. With `ignore_failed`, rows that are refused are left out and
-    /// reported in the statuses.
+    /// Begins to write to a partition of the table at the store's root. `schema` is that of the files: with the meta
+    /// columns, if the table has them. No file is created before there is a row. With `ignore_failed`, rows that are
+    /// refused are left out and reported in the statuses.
     #[must_use]
     pub fn new(
         store: Arc<dyn FileStore>,
@@ -77,7 +77,8 @@ impl CreateHandle {
     /// Writes new rows.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and field, for rows that the schema does not take, unless these are ignored. Those of the store.
+    /// `InvalidArgument`, naming row and field, for rows that the schema does not take, unless these are ignored. Those
+    /// of the store.
     pub fn insert(&mut self, data: &RecordBatch, meta: MetaColumns<'_>) -> Result<()> {
         if let MetaColumns::Computed { record_keys } = meta
             && record_keys.len() != data.num_rows()

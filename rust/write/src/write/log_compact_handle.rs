@@ -1,8 +1,8 @@
 //! A log file that a log compaction writes: the records of a slice's logs, merged among themselves
 //! (`HoodieCompactor.logCompact`, `FileGroupReaderBasedAppendHandle`).
 //!
-//! Rows keep their commit times, as up to Hudi 1.0; Hudi 1.2 gives them that of the log compaction, so that incremental queries
-//! return them again.
+//! Rows keep their commit times, as up to Hudi 1.0; Hudi 1.2 gives them that of the log compaction, so that incremental
+//! queries return them again.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,9 +45,9 @@ pub struct LogCompactTarget {
 
 /// Writes the log files of log compactions.
 ///
-/// The new blocks have the instants of those that they replace in their headers: readers leave these out. All keys of the logs have a
-/// record: of a deleted one, that is its delete, which the base file may need. Memory holds what a read of the logs holds, the block
-/// that is written, and all deletes.
+/// The new blocks have the instants of those that they replace in their headers: readers leave these out. All keys of
+/// the logs have a record: of a deleted one, that is its delete, which the base file may need. Memory holds what a read
+/// of the logs holds, the block that is written, and all deletes.
 pub struct LogCompactHandle<'a> {
     /// The table's root.
     pub store: &'a Arc<dyn FileStore>,
@@ -65,8 +65,8 @@ impl LogCompactHandle<'_> {
     /// Makes sure that logs of a table can be merged without its base files.
     ///
     /// # Errors
-    /// `Unsupported` for a table without meta columns, whose deletes have no record key to write; and for one that is ordered by a
-    /// field of a struct, which deletes have no column for.
+    /// `Unsupported` for a table without meta columns, whose deletes have no record key to write; and for one that is
+    /// ordered by a field of a struct, which deletes have no column for.
     pub fn check(table: &OpenTable) -> Result<()> {
         if !table.config.populate_meta_fields {
             return Err(Error::unsupported(
@@ -85,8 +85,8 @@ impl LogCompactHandle<'_> {
     /// Writes the new log files of a slice, each after its marker. None if the slice has no valid block.
     ///
     /// # Errors
-    /// `Unsupported` for logs of partial updates, and for deletes whose ordering values are of another type than the column; those of
-    /// reading the logs and of the store.
+    /// `Unsupported` for logs of partial updates, and for deletes whose ordering values are of another type than the
+    /// column; those of reading the logs and of the store.
     pub fn compact(&self, target: &LogCompactTarget) -> Result<Vec<WriteStatus>> {
         let started = Instant::now();
         let slice = &target.slice;

@@ -1,7 +1,7 @@
 //! Markers: files that name the data files of a commit before these exist (`WriteMarkers`).
 //!
-//! A data file without a marker survives a rollback. At the commit, data files with a marker that the commit does not have are those of
-//! task attempts that failed: they are removed.
+//! A data file without a marker survives a rollback. At the commit, data files with a marker that the commit does not
+//! have are those of task attempts that failed: they are removed.
 //!
 //! | kind | where |
 //! |---|---|
@@ -80,14 +80,15 @@ impl Markers {
         Self { table, folder: format!("{TEMP}/{instant}") }
     }
 
-    /// Those of an instant of the table at `root`, a folder of the store: the metadata table's. Paths are relative to that table.
+    /// Those of an instant of the table at `root`, a folder of the store: the metadata table's. Paths are relative to
+    /// that table.
     #[must_use]
     pub fn below(store: Arc<dyn FileStore>, root: &str, instant: &RequestedTime) -> Self {
         Self { table: store, folder: format!("{root}/{TEMP}/{instant}") }
     }
 
-    /// Creates the marker of a data file, durable once this has returned. One that is there already is no error: a marker says
-    /// that the file may exist.
+    /// Creates the marker of a data file, durable once this has returned. One that is there already is no error: a
+    /// marker says that the file may exist.
     ///
     /// # Errors
     /// Those of the store: the data file must not be written then.
@@ -99,7 +100,8 @@ impl Markers {
     /// All markers, of both kinds.
     ///
     /// # Errors
-    /// `InvalidTable` for a list or a marker that cannot be read: what it names must not be taken for committed. Those of the store.
+    /// `InvalidTable` for a list or a marker that cannot be read: what it names must not be taken for committed. Those
+    /// of the store.
     pub fn list(&self) -> Result<BTreeSet<Marker>> {
         let prefix = format!("{}/", self.folder);
         let mut markers = BTreeSet::new();
@@ -126,8 +128,8 @@ impl Markers {
         Ok(markers)
     }
 
-    /// Data files that were begun and are not part of the commit (`HoodieTable.reconcileAgainstMarkers`), given the paths from the
-    /// table that it has. Log files that were appended to are left alone: their blocks are skipped.
+    /// Data files that were begun and are not part of the commit (`HoodieTable.reconcileAgainstMarkers`), given the
+    /// paths from the table that it has. Log files that were appended to are left alone: their blocks are skipped.
     ///
     /// # Errors
     /// As for [`Self::list`].
@@ -145,7 +147,8 @@ impl Markers {
         paths.iter().try_for_each(|path| self.table.delete(path))
     }
 
-    /// Removes the markers and their folder; lists and their type last, so that what is left after a failure can be read.
+    /// Removes the markers and their folder; lists and their type last, so that what is left after a failure can be
+    /// read.
     ///
     /// # Errors
     /// `InvalidTable` if a link leads out of the table: nothing is removed then; those of the store.

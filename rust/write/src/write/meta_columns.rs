@@ -1,4 +1,5 @@
-//! The five meta columns of rows that are written (`HoodieAvroUtils.addHoodieKeyToRecord`, `addCommitMetadataToRecord`).
+//! The five meta columns of rows that are written (`HoodieAvroUtils.addHoodieKeyToRecord`,
+//! `addCommitMetadataToRecord`).
 
 use std::sync::Arc;
 

@@ -8,10 +8,11 @@ use mortice_storage::FileStore;
 
 const NAME: &str = ".hoodie_partition_metadata";
 
-/// Makes a folder a partition, unless it is one. Before the first data file: Hudi's listings find no partition without it.
+/// Makes a folder a partition, unless it is one. Before the first data file: Hudi's listings find no partition without
+/// it.
 ///
-/// A table with `hoodie.partition.metafile.use.base.format` has these properties in the footer of a base file instead; Hudi
-/// reads this form first in any table.
+/// A table with `hoodie.partition.metafile.use.base.format` has these properties in the footer of a base file instead;
+/// Hudi reads this form first in any table.
 ///
 /// # Errors
 /// Those of the store.

@@ -3,8 +3,8 @@
 
 use mortice_base::error::{Error, ErrorKind, Result};
 
-/// Calls `write` with stretches of `0..rows` (start, length) so that all rows are written that can be, and `refused` with each of the
-/// others. `write` writes all rows of a stretch, or none of them and fails with `InvalidArgument`.
+/// Calls `write` with stretches of `0..rows` (start, length) so that all rows are written that can be, and `refused`
+/// with each of the others. `write` writes all rows of a stretch, or none of them and fails with `InvalidArgument`.
 pub(crate) fn write_accepted(
     rows: usize,
     write: &mut dyn FnMut(usize, usize) -> Result<()>,

@@ -7,7 +7,8 @@ use super::column_range::ColumnRange;
 use mortice_base::error::{Error, Result};
 use mortice_table::timeline::metadata::{HoodieRuntimeStats, HoodieWriteStat};
 
-/// The version of the serialised form. A driver refuses others: all processes of a job have one release of this library.
+/// The version of the serialised form. A driver refuses others: all processes of a job have one release of this
+/// library.
 const VERSION: u32 = 2;
 /// Errors that are kept; more are counted.
 const MAX_ERRORS: usize = 100;

@@ -1,5 +1,5 @@
-//! Chunks: rows of a write on their way between processes. A chunk is one row of a data frame, so that the engine which distributes the
-//! rows (Spark) moves some bytes and never looks at a row.
+//! Chunks: rows of a write on their way between processes. A chunk is one row of a data frame, so that the engine which
+//! distributes the rows (Spark) moves some bytes and never looks at a row.
 //!
 //! | column | content |
 //! |---|---|

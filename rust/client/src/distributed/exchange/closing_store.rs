@@ -1,4 +1,5 @@
-//! A store for tasks of a write that other processes may complete meanwhile: files become visible as long as the write is open.
+//! A store for tasks of a write that other processes may complete meanwhile: files become visible as long as the write
+//! is open.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,8 +27,8 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// Makes sure that the write is open; if it is not, deletes a file and its marker. Other files of the attempt are left to the writer,
-    /// which finds their markers.
+    /// Makes sure that the write is open; if it is not, deletes a file and its marker. Other files of the attempt are
+    /// left to the writer, which finds their markers.
     fn check(&self, path: &str) -> Result<()> {
         let checked = self.mark.check();
         if checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::WriteConflict) {

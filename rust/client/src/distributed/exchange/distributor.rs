@@ -58,7 +58,8 @@ impl Distributor {
         Ok(())
     }
 
-    /// The next chunk of an input, whose source is that of further rows. At the end of the input all rows are handed on.
+    /// The next chunk of an input, whose source is that of further rows. At the end of the input all rows are handed
+    /// on.
     pub(crate) fn next_chunk(&mut self, input: &mut Chunks, output: &mut Output) -> Result<Option<Chunk>> {
         let chunk = input.next()?;
         match &chunk {

@@ -28,7 +28,8 @@ pub(crate) fn bin_count(total: u64, bytes: u64, least: u32, most: usize) -> u32 
     wanted.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
 }
 
-/// The parts of each task, given what the parts cost: tasks of about `bytes`, at least `least` of them if there are enough parts.
+/// The parts of each task, given what the parts cost: tasks of about `bytes`, at least `least` of them if there are
+/// enough parts.
 pub(crate) fn tasks_by_cost(costs: &[u64], bytes: u64, least: u32) -> Vec<Vec<u32>> {
     let total = costs.iter().fold(0_u64, |sum, cost| sum.saturating_add(*cost));
     let bins = bins_of(costs, bin_count(total, bytes, least, costs.len()));

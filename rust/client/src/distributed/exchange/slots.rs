@@ -1,4 +1,5 @@
-//! Slots: which rows come together in one process. Rows of one key are in the same slot, and so are the stored keys that they are matched with.
+//! Slots: which rows come together in one process. Rows of one key are in the same slot, and so are the stored keys
+//! that they are matched with.
 
 use arrow_array::Array;
 use twox_hash::XxHash64;
@@ -53,8 +54,8 @@ impl KeyHasher {
     }
 }
 
-/// How many rows there are, and the sum of the hashes of their keys: equal before and after rows were sent to other processes, unless
-/// some were lost or sent twice.
+/// How many rows there are, and the sum of the hashes of their keys: equal before and after rows were sent to other
+/// processes, unless some were lost or sent twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RowSum {
     pub(crate) rows: u64,
@@ -84,8 +85,8 @@ pub(crate) fn slot_of(hash: u64, slots: u32) -> u32 {
     ((high * u64::from(slots)) >> 32) as u32
 }
 
-/// For each of so many partitions of a data frame a number that Spark's `repartition` by a column of integers sends there. Rows that
-/// are sent elsewhere are written as well: only the balance depends on it.
+/// For each of so many partitions of a data frame a number that Spark's `repartition` by a column of integers sends
+/// there. Rows that are sent elsewhere are written as well: only the balance depends on it.
 pub(crate) fn numbers_for_partitions(partitions: u32) -> Vec<i32> {
     let count = i32::try_from(partitions).unwrap_or(i32::MAX).max(1);
     // Positive, and so are the remainders.

@@ -107,7 +107,8 @@ pub(crate) enum TagBy {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TagSpec {
     pub(crate) by: TagBy,
-    /// Whether rows may be merged with stored ones before they are placed. Then tagged rows and the keys to read are sent on.
+    /// Whether rows may be merged with stored ones before they are placed. Then tagged rows and the keys to read are
+    /// sent on.
     pub(crate) moves: Option<Slots>,
 }
 

@@ -122,8 +122,8 @@ impl Iterator for StageBatches {
     }
 }
 
-/// A chunk of data; none if it is a report for the driver. Fails with the error of a task before this one: its rows are missing, and its
-/// report does not come to the driver.
+/// A chunk of data; none if it is a report for the driver. Fails with the error of a task before this one: its rows are
+/// missing, and its report does not come to the driver.
 fn data_of(chunk: Chunk) -> Result<Option<Chunk>> {
     if chunk.kind != ChunkKind::ReadReport {
         return Ok(Some(chunk));

@@ -1,4 +1,5 @@
-//! The input of stages that read files: numbers of tasks, one for each partition of the data frame, and the file slices of each.
+//! The input of stages that read files: numbers of tasks, one for each partition of the data frame, and the file slices
+//! of each.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;

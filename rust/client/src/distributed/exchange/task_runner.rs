@@ -23,6 +23,7 @@ pub trait TaskRunner: Send + Sync {
     /// Runs so many tasks of a stage. Returns what they report.
     fn run(&self, stage: &[u8], tasks: u32) -> Result<Vec<Vec<u8>>>;
 
-    /// Runs two stages, with the chunks of the first exchanged between processes. Returns what the tasks of the second report.
+    /// Runs two stages, with the chunks of the first exchanged between processes. Returns what the tasks of the second
+    /// report.
     fn exchange(&self, stages: Exchange<'_>) -> Result<Vec<Vec<u8>>>;
 }

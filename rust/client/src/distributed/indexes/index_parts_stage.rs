@@ -1,4 +1,5 @@
-//! What the driver builds indexes of the metadata table from, read from files: numbers of keys, ranges of columns, Bloom filters.
+//! What the driver builds indexes of the metadata table from, read from files: numbers of keys, ranges of columns,
+//! Bloom filters.
 
 use crate::distributed::exchange::{
     AssignedSlices, IndexPart, IndexPartReport, IndexPartsSpec, Input, Output, ReadReport, StageStep, TaskAttempt,

@@ -23,8 +23,8 @@ use mortice_write::write::{ColumnRange, WriteStatus};
 /// Bytes that count for a file of which the footer is read: some 2,000 files are worth a task of their own.
 const FOOTER_BYTES: u64 = 256 << 10;
 
-/// Builds or changes a metadata table as [`run_metadata_build`](mortice_services::run_metadata_build) does; tasks of an engine read
-/// files for its indexes, and write the base files of a record index.
+/// Builds or changes a metadata table as [`run_metadata_build`](mortice_services::run_metadata_build) does; tasks of an
+/// engine read files for its indexes, and write the base files of a record index.
 ///
 /// # Errors
 /// As for [`run_metadata_build`](mortice_services::run_metadata_build); those of the engine.

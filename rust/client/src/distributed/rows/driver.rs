@@ -102,7 +102,8 @@ impl DistributedWrite {
     ///     parallelism: Tasks that run at once, as far as it is known.
     ///
     /// # Errors
-    /// `InvalidArgument` and `Unsupported` for columns and options that cannot be written, and for operations that run in one process.
+    /// `InvalidArgument` and `Unsupported` for columns and options that cannot be written, and for operations that run
+    /// in one process.
     pub fn plan(
         location: &TableLocation,
         operation: WriteOperation,
@@ -168,14 +169,15 @@ impl DistributedWrite {
         Ok(())
     }
 
-    /// The same, of which the driver's process may run the stages after the first itself: so many bytes of rows, none by default.
+    /// The same, of which the driver's process may run the stages after the first itself: so many bytes of rows, none
+    /// by default.
     #[must_use]
     pub fn with_driver_bytes(self, driver_bytes: u64) -> Self {
         Self { driver_bytes, ..self }
     }
 
-    /// Whether the stages after the first, after which it is known, are so little work that the driver's process can run them. For few
-    /// rows the fixed costs of tasks are most of the time.
+    /// Whether the stages after the first, after which it is known, are so little work that the driver's process can
+    /// run them. For few rows the fixed costs of tasks are most of the time.
     #[must_use]
     pub fn is_small(&self) -> bool {
         self.is_small
@@ -216,8 +218,8 @@ impl DistributedWrite {
         Ok(NextStep::Prepare { stage })
     }
 
-    /// Begins the write before its rows are made of those of the table. Returns the table that they are to be read from: a row that another
-    /// writer changes meanwhile is a conflict.
+    /// Begins the write before its rows are made of those of the table. Returns the table that they are to be read
+    /// from: a row that another writer changes meanwhile is a conflict.
     ///
     /// # Errors
     /// As for [`Self::next`].
@@ -232,13 +234,14 @@ impl DistributedWrite {
         self.given.field_with_name(OUTPUT).is_ok()
     }
 
-    /// Whether tasks write the rows that they have, so that none is shuffled or persisted: a bulk insert that leaves rows where they are.
+    /// Whether tasks write the rows that they have, so that none is shuffled or persisted: a bulk insert that leaves
+    /// rows where they are.
     fn is_one_pass(&self) -> Result<bool> {
         Ok(self.operation == WriteOperation::BulkInsert && self.is_direct()?)
     }
 
-    /// Lets each task write the rows that it has. With outputs these are all rows of an output, in order, as the caller has distributed
-    /// them.
+    /// Lets each task write the rows that it has. With outputs these are all rows of an output, in order, as the caller
+    /// has distributed them.
     fn insert(&mut self) -> Result<NextStep> {
         self.begin()?;
         self.index.check_inserts(&self.table)?;
@@ -254,8 +257,9 @@ impl DistributedWrite {
     /// Decides what tasks do next, from the reports of the last step.
     ///
     /// # Errors
-    /// What tasks have reported as errors; `InvalidArgument` if rows were lost on their way; `WriteConflict` if another writer has changed
-    /// the table's columns; those of [`Transaction::begin`] and of listing files. Abort the write then.
+    /// What tasks have reported as errors; `InvalidArgument` if rows were lost on their way; `WriteConflict` if another
+    /// writer has changed the table's columns; those of [`Transaction::begin`] and of listing files. Abort the write
+    /// then.
     pub fn next(&mut self, reports: &[Vec<u8>]) -> Result<NextStep> {
         let reports = ReadReport::read_all(reports)?;
         match std::mem::replace(&mut self.phase, Phase::Ended) {
@@ -273,8 +277,8 @@ impl DistributedWrite {
     ///     runner: Runs the tasks that execute the plans of table services; without one, this process executes them.
     ///
     /// # Errors
-    /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
-    /// otherwise. As for [`run_inline_services`], when it is committed.
+    /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the
+    /// message says otherwise. As for [`run_inline_services`], when it is committed.
     pub fn commit(
         &mut self,
         reports: &[Vec<u8>],
@@ -307,10 +311,12 @@ impl DistributedWrite {
         Ok(WriteResult { warnings, schema_changes, ..WriteResult::new(committed) })
     }
 
-    /// Gives the write up: deletes its files and takes its instant off the timeline. Nothing happens if it has not begun or has ended.
+    /// Gives the write up: deletes its files and takes its instant off the timeline. Nothing happens if it has not
+    /// begun or has ended.
     ///
     /// # Errors
-    /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
+    /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls
+    /// it back.
     pub fn abort(&mut self, reason: &Error) -> Result<()> {
         self.phase = Phase::Ended;
         self.transaction.take().map_or(Ok(()), |transaction| transaction.abort(reason))
@@ -507,8 +513,8 @@ impl DistributedWrite {
         })
     }
 
-    /// Whether rows may be looked up among the stored ones before they are placed: by a global index; and those that a merge inserts, if
-    /// the index may have found keys whose rows are gone.
+    /// Whether rows may be looked up among the stored ones before they are placed: by a global index; and those that a
+    /// merge inserts, if the index may have found keys whose rows are gone.
     fn looks_up_stored_rows(&self, view: Option<&WriteView>) -> bool {
         let is_uncertain = || {
             let mut slices = view.into_iter().flat_map(|view| &view.slices);

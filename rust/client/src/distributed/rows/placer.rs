@@ -1,5 +1,5 @@
-//! Gives tagged rows their places: a file group of the table, or a number among the new rows of their partition. The driver makes tasks
-//! of the counts.
+//! Gives tagged rows their places: a file group of the table, or a number among the new rows of their partition. The
+//! driver makes tasks of the counts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,8 +54,8 @@ impl Placer {
         }
     }
 
-    /// The rows with their places. Deletes of keys that are not in the table are left out; a row whose key is in several file groups,
-    /// or several times in one, is there several times.
+    /// The rows with their places. Deletes of keys that are not in the table are left out; a row whose key is in
+    /// several file groups, or several times in one, is there several times.
     pub(crate) fn place(&mut self, rows: &IndexedRows) -> Result<RecordBatch> {
         let places = self.places(rows)?;
         let is_repeated = (0..places.len()).map(|at| {

@@ -1,5 +1,5 @@
-//! The rows of one slot: combined, tagged, and placed. Under a global index they are placed after they were merged with the stored rows of
-//! their keys, which a further stage reads.
+//! The rows of one slot: combined, tagged, and placed. Under a global index they are placed after they were merged with
+//! the stored rows of their keys, which a further stage reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Inserts whose tasks write the rows that they have, and whose driver begins and ends in different processes: those of Spark's
-//! Python data source. What is known of such a write between the processes is one serialised state, which tasks run as a stage.
+//! Inserts whose tasks write the rows that they have, and whose driver begins and ends in different processes: those of
+//! Spark's Python data source. What is known of such a write between the processes is one serialised state, which tasks
+//! run as a stage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use mortice_write::index::{Provenance, choose_index};
 use mortice_write::rows::{DuplicatePolicy, Preparation, RowSource};
 use mortice_write::write::WriteStatus;
 
-/// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that have no effect.
+/// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that
+/// have no effect.
 ///
 /// # Errors
 /// `InvalidArgument` and `Unsupported` for columns, options and operations that such a write does not have; those of
@@ -49,8 +51,8 @@ pub fn begin_task_insert(
 /// Commits a write, given its state and the reports of its tasks; then runs table services in this process.
 ///
 /// # Errors
-/// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
-/// otherwise. As for [`run_inline_services`].
+/// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the
+/// message says otherwise. As for [`run_inline_services`].
 pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<WriteResult> {
     let (transaction, write, spec) = resumed(state)?;
     let extra = |statuses: &[WriteStatus]| {
@@ -79,8 +81,8 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<WriteResu
 /// [`commit_task_insert`] was called, whose outcome stands: Spark aborts a job also if its commit raised an error.
 ///
 /// # Errors
-/// `reason` if the storage failed as well, with a note of that; those of looking for the open mark, after which it is not known whether
-/// the write was committed. If it was not, it is pending, and the next write rolls it back.
+/// `reason` if the storage failed as well, with a note of that; those of looking for the open mark, after which it is
+/// not known whether the write was committed. If it was not, it is pending, and the next write rolls it back.
 pub fn abort_task_insert(state: &[u8], reason: &Error) -> Result<()> {
     let (transaction, ..) = resumed(state)?;
     match mark_of(&transaction).check() {

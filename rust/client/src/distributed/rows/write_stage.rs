@@ -70,7 +70,8 @@ impl WriteStage {
         output.report(number, &ReadReport::Written(report))
     }
 
-    /// Makes sure that new rows came to a task of their partition and bucket. Those of a file group have its number as their tag.
+    /// Makes sure that new rows came to a task of their partition and bucket. Those of a file group have its number as
+    /// their tag.
     fn check_new_rows(&self, task: (&str, &TaskKind), keys: &RowKeys, is_new: &BooleanArray) -> Result<()> {
         let buckets = self.write.index.buckets();
         for ((key, partition), is_new) in keys.record_keys.iter().zip(&keys.partitions).zip(is_new) {

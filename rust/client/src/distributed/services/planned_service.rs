@@ -48,8 +48,8 @@ impl DistributedService {
         self.service.schedule(&self.target)
     }
 
-    /// Looks for the plans that are pending. Returns how many there are. Log compactions that a later compaction has overtaken are rolled
-    /// back.
+    /// Looks for the plans that are pending. Returns how many there are. Log compactions that a later compaction has
+    /// overtaken are rolled back.
     ///
     /// # Errors
     /// Those of reading the timeline, and of the rollbacks.
@@ -78,8 +78,9 @@ impl DistributedService {
     /// Completes the plan that was begun, given the reports of its tasks.
     ///
     /// # Errors
-    /// What tasks have reported as errors; those of [`Transaction::commit`](mortice_services::transaction::Transaction::commit). The plan stays
-    /// pending then, without its files, unless the message says otherwise.
+    /// What tasks have reported as errors; those of
+    /// [`Transaction::commit`](mortice_services::transaction::Transaction::commit). The plan stays pending then,
+    /// without its files, unless the message says otherwise.
     pub fn commit(&mut self, reports: &[Vec<u8>]) -> Result<Committed> {
         let plan = self.running.take().ok_or_else(|| Error::internal("a plan whose execution has not begun"))?;
         plan.commit(Ok(reports))

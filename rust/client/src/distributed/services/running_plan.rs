@@ -51,8 +51,8 @@ impl RunningPlan {
     /// Completes the plan, given the reports of its tasks.
     ///
     /// # Errors
-    /// That of running the tasks; what they have reported as errors; those of [`Transaction::commit`]. The plan stays pending then, without
-    /// its files, unless the message says otherwise.
+    /// That of running the tasks; what they have reported as errors; those of [`Transaction::commit`]. The plan stays
+    /// pending then, without its files, unless the message says otherwise.
     pub(crate) fn commit(self, reports: Result<impl AsRef<[Vec<u8>]>>) -> Result<Committed> {
         let Self { transaction, parts, extra } = self;
         let statuses = reports.and_then(|reports| statuses(reports.as_ref(), parts)).and_then(|statuses| {

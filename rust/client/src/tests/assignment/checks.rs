@@ -15,8 +15,8 @@ fn file_id(task: &GroupTask) -> Option<&str> {
     }
 }
 
-/// Each row is in the tasks of all places of its key, with the numbers of its rows; a row without any in one task that takes new rows
-/// of its partition.
+/// Each row is in the tasks of all places of its key, with the numbers of its rows; a row without any in one task that
+/// takes new rows of its partition.
 pub(super) fn check_rows(case: &Case, assigned: &Assignment) {
     let is_new = |row: u32| case.places(row).is_empty();
     let unmatched: Vec<u32> = case.rows().filter(|row| is_new(*row) && case.is_delete(*row)).collect();

@@ -43,8 +43,8 @@ fn assign_options() -> AssignOptions {
     }
 }
 
-/// Two partitions of several file groups: some are in a pending clustering; of a merge-on-read table some have logs, and some of those
-/// are in a pending compaction.
+/// Two partitions of several file groups: some are in a pending clustering; of a merge-on-read table some have logs,
+/// and some of those are in a pending compaction.
 fn table_with_pending_services(table_type: TableType) -> (Table, Arc<OpenTable>, WriteView) {
     let table = Table::of_type(9, table_type);
     let upsert = |rows: &[Row]| table.upsert(rows, &NO_SMALL_FILES);

@@ -1,5 +1,5 @@
-//! Rows of global indexes that are merged with stored rows while they are tagged, by the table of `index/moves.rs`: what becomes of each, and
-//! where it goes.
+//! Rows of global indexes that are merged with stored rows while they are tagged, by the table of `index/moves.rs`:
+//! what becomes of each, and where it goes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +29,8 @@ const KEYS: [&str; 7] = ["a", "b", "c", "d", "é", "k,1", "new"];
 /// A row of a write: key, partition, ordering value, and what it does to its key.
 type Row = (&'static str, &'static str, i64, RowMark);
 
-/// Where a row goes: its key, the city and the ordering value in it, the partition, the file group if it is there already, and what it does.
+/// Where a row goes: its key, the city and the ordering value in it, the partition, the file group if it is there
+/// already, and what it does.
 type Outcome = (String, String, i64, String, Option<String>, RowMark);
 
 fn batch(rows: &[Row]) -> RecordBatch {
@@ -106,7 +107,8 @@ fn indexed(table: &Arc<OpenTable>, index: &dyn Index, rows: &[Row]) -> IndexedRo
 /// The city of each row that was written, by its key and its ordering value.
 type WrittenCities = BTreeMap<(String, i64), &'static str>;
 
-/// A stored row: its partition, its file group, and the city and the ordering value in it. Queries have the city of the partition instead.
+/// A stored row: its partition, its file group, and the city and the ordering value in it. Queries have the city of the
+/// partition instead.
 #[derive(Debug, Clone)]
 struct StoredRow {
     partition: String,
@@ -337,7 +339,8 @@ fn rows_that_are_to_be_new_are_refused_where_the_index_finds_their_keys() {
     }
 }
 
-/// Another partition has the key of a row that was deleted in this one: of an index that is not global it is another key.
+/// Another partition has the key of a row that was deleted in this one: of an index that is not global it is another
+/// key.
 #[test]
 fn rows_that_are_to_be_new_are_compared_with_those_of_their_partition() {
     for name in ["SIMPLE", "BLOOM", "BUCKET"] {

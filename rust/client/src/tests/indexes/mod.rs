@@ -1,4 +1,5 @@
-//! Random writes with each index: the rows are those of a model, and each key is tagged with the file groups that have it.
+//! Random writes with each index: the rows are those of a model, and each key is tagged with the file groups that have
+//! it.
 //!
 //! `MORTICE_SCHEDULES` is the number of tables, `MORTICE_TEST_SEED` the first seed, which a failure prints.
 
@@ -119,7 +120,8 @@ impl Run {
     /// A random write, or a compaction.
     fn step(&mut self) {
         self.now += 1;
-        // Of two rows of a key in one base file a write changes the first, as Hudi's do: each needs a file group of its own.
+        // Of two rows of a key in one base file a write changes the first, as Hudi's do: each needs a file group of its
+        // own.
         let may_repeat_keys = self.given.contains(&("hoodie.parquet.small.file.limit", "0"))
             && !self.index.is_global()
             && self.index.buckets().is_none();

@@ -1,4 +1,5 @@
-//! In which file groups keys are, found without an index: by a snapshot of all rows, and by the base files in the folder.
+//! In which file groups keys are, found without an index: by a snapshot of all rows, and by the base files in the
+//! folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! Keys that are in the table, for inserts that are not to repeat them; and keys that are found by tasks which have read a part each.
+//! Keys that are in the table, for inserts that are not to repeat them; and keys that are found by tasks which have
+//! read a part each.
 
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ fn keys_of(pairs: &[(&str, &str)]) -> RowKeys {
     }
 }
 
-/// Logs delete keys of base files, and a bucket is that of a key whether or not it is there: a row of such a key is new.
+/// Logs delete keys of base files, and a bucket is that of a key whether or not it is there: a row of such a key is
+/// new.
 #[test]
 fn keys_are_present_that_a_query_finds() {
     for seed in seeds(3) {

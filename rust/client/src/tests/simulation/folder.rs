@@ -64,8 +64,8 @@ impl TableFolder {
         }
     }
 
-    /// Returns true if a new file is a data file of a write that has been rolled back, or is being: no marker names it, or a rollback of
-    /// its instant is on the timeline.
+    /// Returns true if a new file is a data file of a write that has been rolled back, or is being: no marker names it,
+    /// or a rollback of its instant is on the timeline.
     pub(super) fn is_late(&self, path: &str) -> bool {
         let Some((folder, name)) = path.rsplit_once('/') else { return false };
         let base = BaseFileName::parse(name).map(|name| name.instant);

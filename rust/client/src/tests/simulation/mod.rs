@@ -1,11 +1,13 @@
-//! A simulation of writers, services and readers at the same time: their uses of the storage are interleaved by a seed. Some of
-//! them crash, lose an answer, are slow, stall for longer than their lock and their heartbeats are valid, or have a clock that is wrong.
+//! A simulation of writers, services and readers at the same time: their uses of the storage are interleaved by a seed.
+//! Some of them crash, lose an answer, are slow, stall for longer than their lock and their heartbeats are valid, or
+//! have a clock that is wrong.
 //!
-//! Readers get the state after some of the commits in their order, each of them entirely. After each schedule every acknowledged row is in
-//! the table once, no other write is half there, both listings agree, and nothing is left behind.
+//! Readers get the state after some of the commits in their order, each of them entirely. After each schedule every
+//! acknowledged row is in the table once, no other write is half there, both listings agree, and nothing is left
+//! behind.
 //!
-//! `MORTICE_SCHEDULES` is the number of schedules (`make soak-writers`), `MORTICE_TEST_SEED` the first seed, which a failure prints
-//! with the changes of the processes.
+//! `MORTICE_SCHEDULES` is the number of schedules (`make soak-writers`), `MORTICE_TEST_SEED` the first seed, which a
+//! failure prints with the changes of the processes.
 
 mod folder;
 mod model;
@@ -147,8 +149,8 @@ impl Table {
         pending
     }
 
-    /// All rows; none if there is a rollback that was begun, and a writer that was rolled back was killed after its commit: the commit has
-    /// no files until the next writer finishes the rollback.
+    /// All rows; none if there is a rollback that was begun, and a writer that was rolled back was killed after its
+    /// commit: the commit has no files until the next writer finishes the rollback.
     fn rows(&self, context: &str) -> Option<Vec<(String, i64)>> {
         let mut found = Vec::new();
         for metadata in [true, false] {
@@ -220,7 +222,8 @@ struct PlannedProcess {
     delay: usize,
 }
 
-/// Whether processes may stall, be slow or have a wrong clock, besides crashing and losing answers: `make soak-writers`.
+/// Whether processes may stall, be slow or have a wrong clock, besides crashing and losing answers: `make
+/// soak-writers`.
 fn any_fault() -> bool {
     std::env::var_os("MORTICE_ANY_FAULT").is_some()
 }
@@ -230,8 +233,9 @@ fn processes(random: &mut Random) -> Vec<PlannedProcess> {
     if random.below(4) == 0 { beside_a_long_write(random) } else { any_processes(random) }
 }
 
-/// A write that began while another one was pending, and takes until all others have ended. Meanwhile the other one is completed, and
-/// archived as far as archival lets it be; the files that the long write reads are cleaned, as far as cleaning does so.
+/// A write that began while another one was pending, and takes until all others have ended. Meanwhile the other one is
+/// completed, and archived as far as archival lets it be; the files that the long write reads are cleaned, as far as
+/// cleaning does so.
 fn beside_a_long_write(random: &mut Random) -> Vec<PlannedProcess> {
     let write = |process: usize, writes: usize, pattern: usize| {
         Job::Write((0..writes).map(|number| PlannedWrite::new(process, number, pattern)).collect())
@@ -358,8 +362,9 @@ fn committed(processes: &[PlannedProcess], log: &CommitLog, rows: &[(String, i64
 
 /// Compares the table with what was acknowledged, and with what readers got.
 ///
-/// Known: a data file that a writer has created after its rollback, and that no rollback on the timeline names, counts as committed in
-/// listings if the writer is killed then (`docs/write-protocol.md`). It is deleted here, and listings of before are not compared.
+/// Known: a data file that a writer has created after its rollback, and that no rollback on the timeline names, counts
+/// as committed in listings if the writer is killed then (`docs/write-protocol.md`). It is deleted here, and listings
+/// of before are not compared.
 fn check(table: &Table, processes: &[PlannedProcess], outcome: &Outcome, context: &str) {
     let Outcome { done, log, unknown, .. } = outcome;
     unknown.iter().for_each(|path| table.folder.delete(path));
@@ -368,7 +373,8 @@ fn check(table: &Table, processes: &[PlannedProcess], outcome: &Outcome, context
         _ => &[],
     });
     let writes: Vec<PlannedWrite> = writes.cloned().collect();
-    // Over a network an instant that was completed after the lock was lost is there until its writer has the lock again.
+    // Over a network an instant that was completed after the lock was lost is there until its writer has the lock
+    // again.
     let stalls = |process: &PlannedProcess| matches!(process.fault, Fault::Stall(..) | Fault::StallAndCrash(..));
     let may_be_disputed = table.is_remote && processes.iter().any(stalls);
     let is_of_disputed = |error: &&String| may_be_disputed && error.contains("has several file groups of bucket");
@@ -427,7 +433,8 @@ fn run_schedule(tables: &[Table], seed: u64) {
     let trace = Arc::new(Trace::default());
     let outcome = run(&table, &processes, seed, &trace);
     check(&table, &processes, &outcome, &context);
-    // Once it has expired, the next write removes what crashed ones have left, and the next service executes their plans.
+    // Once it has expired, the next write removes what crashed ones have left, and the next service executes their
+    // plans.
     for folder in [".hoodie/.heartbeat", ".hoodie/metadata/.hoodie/.heartbeat"] {
         table.folder.paths(folder).iter().for_each(|path| table.folder.age(path));
     }
@@ -436,7 +443,8 @@ fn run_schedule(tables: &[Table], seed: u64) {
     serve(&table.location(), given).unwrap_or_else(|error| panic!("{context}: {error}"));
     check(&table, &processes, &outcome, &context);
     let (pending, mut findings) = (table.pending(), table.findings());
-    // Without a metadata table a writer does not look for them: a completed instant of a writer that was killed before it found out.
+    // Without a metadata table a writer does not look for them: a completed instant of a writer that was killed before
+    // it found out.
     let is_undone = |one: &Finding| one.kind == FindingKind::RollbackResult;
     let may_leave_undone = |process: &PlannedProcess| matches!(process.fault, Fault::StallAndCrash(..));
     if findings.iter().any(is_undone) && given.contains(&NO_METADATA) && processes.iter().any(may_leave_undone) {

@@ -33,7 +33,8 @@ impl PlannedWrite {
     }
 }
 
-/// Why rows are not the state of a table after some of the writes, each of them entirely: nothing if they are. `first` are the rows before.
+/// Why rows are not the state of a table after some of the writes, each of them entirely: nothing if they are. `first`
+/// are the rows before.
 pub(super) fn defect(rows: &[(String, i64)], writes: &[PlannedWrite], first: &[Row]) -> Option<String> {
     let by_key: BTreeMap<&str, i64> = rows.iter().map(|(key, ts)| (key.as_str(), *ts)).collect();
     if by_key.len() != rows.len() {

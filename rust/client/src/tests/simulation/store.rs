@@ -1,4 +1,5 @@
-//! The storage as one simulated process sees it: each use takes a turn; the process may crash, lose the answer to a change, or stall.
+//! The storage as one simulated process sees it: each use takes a turn; the process may crash, lose the answer to a
+//! change, or stall.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -54,8 +55,8 @@ pub(super) enum Fault {
     Slow(Moment, usize),
     /// The same, for longer than its lock and its heartbeats are valid.
     Stall(Moment, usize),
-    /// The same, and it stops after the change. Over a network it goes on after its completed instant: nothing but itself undoes that if
-    /// the rollback is archived (`docs/write-protocol.md`).
+    /// The same, and it stops after the change. Over a network it goes on after its completed instant: nothing but
+    /// itself undoes that if the rollback is archived (`docs/write-protocol.md`).
     StallAndCrash(Moment, usize),
 }
 
@@ -90,7 +91,8 @@ pub(super) struct ProcessStore(Arc<Process>);
 
 pub(super) struct Process {
     pub(super) folder: TableFolder,
-    /// Whether the storage is one over a network, where an answer that is lost may be that of a change that takes place later.
+    /// Whether the storage is one over a network, where an answer that is lost may be that of a change that takes place
+    /// later.
     pub(super) is_remote: bool,
     pub(super) scheduler: Arc<Scheduler>,
     pub(super) number: usize,

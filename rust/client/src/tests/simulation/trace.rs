@@ -1,5 +1,5 @@
-//! The changes of a schedule in their order, which a failure prints: file ids and times differ from run to run, so that a seed alone may not
-//! repeat it.
+//! The changes of a schedule in their order, which a failure prints: file ids and times differ from run to run, so that
+//! a seed alone may not repeat it.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,5 @@
-//! Commits that are put together by hand, without the writer of rows: base files of keys, logs that delete keys, and their statuses.
+//! Commits that are put together by hand, without the writer of rows: base files of keys, logs that delete keys, and
+//! their statuses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -137,7 +138,8 @@ impl ByHand {
         WriteStatus { previous_commit, writes: rows, inserts: rows, file, ..WriteStatus::new(partition, &file_id) }
     }
 
-    /// Writes a log that deletes these keys. `base`: the instant of the slice's base file; the log is the first of the slice but so many.
+    /// Writes a log that deletes these keys. `base`: the instant of the slice's base file; the log is the first of the
+    /// slice but so many.
     pub(in super::super) fn deletes(
         &self,
         (partition, number): (&str, usize),

@@ -1,5 +1,5 @@
-//! Which partitions a metadata table has after a write: those that options ask for, of those that the table can have; and what was planned
-//! is what is done.
+//! Which partitions a metadata table has after a write: those that options ask for, of those that the table can have;
+//! and what was planned is what is done.
 
 use std::collections::BTreeSet;
 
@@ -187,7 +187,8 @@ fn a_metadata_table_is_built_beside_a_pending_write_from_version_8_on() {
     }
 }
 
-/// A deletion that was stopped: the next writer builds the partitions of before, with what its own options add, and once only.
+/// A deletion that was stopped: the next writer builds the partitions of before, with what its own options add, and
+/// once only.
 #[test]
 fn the_partitions_of_a_metadata_table_that_is_to_be_built_again_are_remembered() {
     for version in [6, 9] {

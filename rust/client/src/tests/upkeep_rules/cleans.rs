@@ -16,8 +16,8 @@ use mortice_table::timeline::{Action, WriteOperation};
 
 const COMPLETED: &str = "hoodie.table.metadata.partitions";
 
-/// A table with two versions of a file in one partition, a file in another, and what cleans delete of them: the older version, and a
-/// partition.
+/// A table with two versions of a file in one partition, a file in another, and what cleans delete of them: the older
+/// version, and a partition.
 fn cleaned(version: u8) -> (ByHand, CleanedFiles) {
     let by_hand = ByHand::new(version, &ALL);
     let first = by_hand.insert(1, "x", &["a", "b"]);

@@ -1,4 +1,5 @@
-//! What makes a metadata table one that cannot be maintained, each defect by itself; and what does not: a storage that does not answer.
+//! What makes a metadata table one that cannot be maintained, each defect by itself; and what does not: a storage that
+//! does not answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -65,8 +65,8 @@ fn logs_of(by_hand: &ByHand, instant: &str) -> BTreeMap<String, u64> {
     own.map(|(path, status)| (path.strip_prefix(".hoodie/metadata/").unwrap().to_owned(), status.len)).collect()
 }
 
-/// Readers take a delta commit for complete by its instant, and writers find the logs of one that is not by their markers: so each file
-/// comes after what announces it.
+/// Readers take a delta commit for complete by its instant, and writers find the logs of one that is not by their
+/// markers: so each file comes after what announces it.
 #[test]
 fn files_come_after_what_announces_them() {
     for version in [6, 9] {
@@ -100,7 +100,8 @@ fn files_come_after_what_announces_them() {
     }
 }
 
-/// Compactions of the metadata table read which logs it has from its commits; readers of Hudi the schema of the records.
+/// Compactions of the metadata table read which logs it has from its commits; readers of Hudi the schema of the
+/// records.
 #[test]
 fn the_commit_names_the_logs_that_it_wrote_and_no_others() {
     for version in [6, 9] {
@@ -143,7 +144,8 @@ fn the_commit_names_the_logs_that_it_wrote_and_no_others() {
     }
 }
 
-/// A partition of the metadata table without records of a commit gets no files by it, as file groups of other keys do not.
+/// A partition of the metadata table without records of a commit gets no files by it, as file groups of other keys do
+/// not.
 #[test]
 fn only_file_groups_with_records_get_logs() {
     for version in [6, 9] {

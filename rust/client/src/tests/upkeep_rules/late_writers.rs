@@ -1,5 +1,5 @@
-//! Writers that go on after they were rolled back, or were stopped: what they leave in the metadata table is taken off, and what belongs to
-//! writers that are alive stays.
+//! Writers that go on after they were rolled back, or were stopped: what they leave in the metadata table is taken off,
+//! and what belongs to writers that are alive stays.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -138,7 +138,8 @@ fn a_delta_commit_is_taken_off_once_its_writer_is_gone_from_the_table_and_dead()
     }
 }
 
-/// Markers and the heartbeat of a commit that is complete in both tables: its writer was stopped before it removed them.
+/// Markers and the heartbeat of a commit that is complete in both tables: its writer was stopped before it removed
+/// them.
 #[test]
 fn markers_of_a_completed_commit_are_removed_and_those_of_a_pending_one_stay() {
     for version in [6, 9] {
@@ -159,8 +160,8 @@ fn markers_of_a_completed_commit_are_removed_and_those_of_a_pending_one_stay() {
     }
 }
 
-/// Delta commits that no writer of the table began: initialisations, which have no heartbeat, and those of before the table's first
-/// instant, which may be archived there.
+/// Delta commits that no writer of the table began: initialisations, which have no heartbeat, and those of before the
+/// table's first instant, which may be archived there.
 #[test]
 fn initialisations_and_instants_before_the_table_stay() {
     let by_hand = ByHand::new(9, &[]);

@@ -1,4 +1,5 @@
-//! Rules of the upkeep of the metadata table, by commits that are put together by hand: readers find of each what its files say.
+//! Rules of the upkeep of the metadata table, by commits that are put together by hand: readers find of each what its
+//! files say.
 //!
 //! | file | rules of |
 //! |---|---|

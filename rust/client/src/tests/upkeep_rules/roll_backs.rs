@@ -1,5 +1,5 @@
-//! A rollback in the metadata table, of a write that was stopped at any of its changes, by one that is stopped at any of its own: readers
-//! find the records of before.
+//! A rollback in the metadata table, of a write that was stopped at any of its changes, by one that is stopped at any
+//! of its own: readers find the records of before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -142,8 +142,8 @@ fn the_rollback_says_what_it_did() {
     }
 }
 
-/// Up to version 7 logs of the failed instant stay, with logs of rollback blocks: both are listed. Files that are gone are not, nor is a
-/// partition that the failed instant alone wrote to.
+/// Up to version 7 logs of the failed instant stay, with logs of rollback blocks: both are listed. Files that are gone
+/// are not, nor is a partition that the failed instant alone wrote to.
 #[test]
 fn logs_that_a_rollback_leaves_in_the_table_are_listed_up_to_version_7() {
     let log = |number: usize, version: u32| format!(".{}_{}.log.{version}_0-0-0", group(number), time(number));
@@ -231,7 +231,8 @@ fn other_instants_stay() {
     }
 }
 
-/// Nothing is to be undone of an instant that the metadata table does not know, nor is one refused that is not in a base file.
+/// Nothing is to be undone of an instant that the metadata table does not know, nor is one refused that is not in a
+/// base file.
 #[test]
 fn an_instant_that_is_not_there_is_in_no_base_file() {
     for version in [6, 9] {

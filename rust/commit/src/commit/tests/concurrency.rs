@@ -74,7 +74,8 @@ impl Choice {
         given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect()
     }
 
-    /// Whether there may be other writers, what is done about failed writes, and what is compared; or the kind of the error.
+    /// Whether there may be other writers, what is done about failed writes, and what is compared; or the kind of the
+    /// error.
     fn expected(&self) -> Result<(bool, FailedWrites, ConflictUnit), ErrorKind> {
         let policy = self.policy.map(|(_, policy)| policy);
         match self.mode.map(str::to_lowercase).as_deref() {

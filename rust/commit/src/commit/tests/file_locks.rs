@@ -146,8 +146,8 @@ fn a_lock_may_be_in_a_folder_of_its_own_and_is_named_in_full() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What the file says does not count: Hudi's is empty, and one that was written in part names nobody. A file from the future is of a writer
-    /// whose clock is ahead, or of this one before its clock was set back.
+    /// What the file says does not count: Hudi's is empty, and one that was written in part names nobody. A file from
+    /// the future is of a writer whose clock is ahead, or of this one before its clock was set back.
     #[test]
     fn a_lock_is_taken_over_once_it_is_older_than_its_expiry(
         age in prop_oneof![-5000_i64..0, 0_i64..=600, 601_i64..5000],

@@ -1,4 +1,5 @@
-//! New tables: in a folder that others use, by a process that is stopped, and every combination of merge mode and key generator.
+//! New tables: in a folder that others use, by a process that is stopped, and every combination of merge mode and key
+//! generator.
 
 use std::collections::{BTreeMap, BTreeSet};
 

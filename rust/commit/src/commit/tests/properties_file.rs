@@ -147,8 +147,8 @@ fn a_backup_beside_a_whole_file_is_deleted() {
     }
 }
 
-/// Hudi was stopped while it wrote the file: the entries that it has are some of the table's. Where the name is among them and the
-/// checksum is not, the backup says that the table has one.
+/// Hudi was stopped while it wrote the file: the entries that it has are some of the table's. Where the name is among
+/// them and the checksum is not, the backup says that the table has one.
 #[test]
 fn a_file_that_ends_before_its_checksum_is_put_back_from_the_backup() {
     let whole = file(&[("kept", "yes"), ("hoodie.table.type", "MERGE_ON_READ"), ("hoodie.table.version", "9")]);

@@ -13,8 +13,8 @@ const BLOOM_ENTRIES: u32 = 10_000;
 /// Bytes that are handed to the storage at once.
 const PIECE: usize = 1 << 20;
 
-/// A base file that records are added to, in the order of their keys. Memory holds the filter, the index and the bytes that were not
-/// taken.
+/// A base file that records are added to, in the order of their keys. Memory holds the filter, the index and the bytes
+/// that were not taken.
 struct BaseHFile {
     file: HFileWriter,
     bloom: BloomBuilder,
@@ -73,7 +73,8 @@ pub struct BaseHFileUpload<'a> {
 }
 
 impl<'a> BaseHFileUpload<'a> {
-    /// A file without records at this path of a store, which replaces one that is there. `schema` is the schema text of the records.
+    /// A file without records at this path of a store, which replaces one that is there. `schema` is the schema text of
+    /// the records.
     ///
     /// # Errors
     /// As for [`BloomBuilder::new`]; those of the store.

@@ -1,6 +1,6 @@
-//! Changes the partitions of a metadata table as options ask: indexes are added from a listing of the table, or dropped. Column
-//! statistics of other columns than the options name are built again: Hudi takes a file that has statistics of some columns for one
-//! without values in the others.
+//! Changes the partitions of a metadata table as options ask: indexes are added from a listing of the table, or
+//! dropped. Column statistics of other columns than the options name are built again: Hudi takes a file that has
+//! statistics of some columns for one without values in the others.
 
 use std::sync::Arc;
 

@@ -12,8 +12,9 @@ use mortice_base::error::Result;
 use mortice_merge::config::{Properties, PropertiesFile};
 use mortice_storage::FileStore;
 
-/// Deletes the metadata table of a table with these properties. With `is_rebuilt` they name its partitions until it is built again; a
-/// deletion that was stopped may have left the name of others. Returns true if the table's properties were changed.
+/// Deletes the metadata table of a table with these properties. With `is_rebuilt` they name its partitions until it is
+/// built again; a deletion that was stopped may have left the name of others. Returns true if the table's properties
+/// were changed.
 pub(in crate::metadata_upkeep) fn drop_metadata_table(
     store: &Arc<dyn FileStore>,
     properties: &Properties,
@@ -40,7 +41,8 @@ pub(in crate::metadata_upkeep) fn drop_metadata_table(
     Ok(true)
 }
 
-/// Deletes partitions of the metadata table, by name. The table's properties name those that are to be `rebuilt` until they are.
+/// Deletes partitions of the metadata table, by name. The table's properties name those that are to be `rebuilt` until
+/// they are.
 pub(in crate::metadata_upkeep) fn drop_partitions(
     store: &Arc<dyn FileStore>,
     names: &[String],
@@ -71,7 +73,8 @@ pub(in crate::metadata_upkeep) fn drop_partitions(
     names.iter().filter(is_folder).try_for_each(|name| delete_below(store.as_ref(), &format!("{ROOT}/{name}")))
 }
 
-/// Takes the names of partitions that are to be built again out of the table's properties: another writer has built them.
+/// Takes the names of partitions that are to be built again out of the table's properties: another writer has built
+/// them.
 pub(in crate::metadata_upkeep) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> Result<()> {
     let forget = |properties: &mut PropertiesFile| {
         properties.remove(TO_REBUILD);
@@ -80,8 +83,8 @@ pub(in crate::metadata_upkeep) fn forget_rebuilt(store: &Arc<dyn FileStore>) -> 
     update_properties(store.as_ref(), forget).map(drop)
 }
 
-/// Deletes what is in the folder of the metadata table and is not of a partition that the table's properties name: deletions, and
-/// partitions that were being built, may have been stopped. Call it under the table's lock.
+/// Deletes what is in the folder of the metadata table and is not of a partition that the table's properties name:
+/// deletions, and partitions that were being built, may have been stopped. Call it under the table's lock.
 pub(in crate::metadata_upkeep) fn delete_unlisted(store: &Arc<dyn FileStore>, listed: &ListedPartitions) -> Result<()> {
     if listed.is_empty() {
         return delete_below(store.as_ref(), ROOT);
@@ -91,7 +94,8 @@ pub(in crate::metadata_upkeep) fn delete_unlisted(store: &Arc<dyn FileStore>, li
     undefine_indexes(store.as_ref(), &unlisted)
 }
 
-/// Deletes all files below a folder. The properties of the metadata table go first: without them it cannot be taken for one.
+/// Deletes all files below a folder. The properties of the metadata table go first: without them it cannot be taken for
+/// one.
 ///
 /// # Errors
 /// `InvalidTable` if a link leads out of the table: nothing is deleted then; those of the storage.

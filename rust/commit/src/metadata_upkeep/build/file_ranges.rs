@@ -16,11 +16,12 @@ use mortice_formats::filter::ColumnBounds;
 use mortice_storage::Storage;
 use mortice_write::write::{ColumnRange, ColumnValue};
 
-/// The ranges of those columns that the file has, or has a struct for. `table` is the table's schema, `types` are its types in the
-/// units of files.
+/// The ranges of those columns that the file has, or has a struct for. `table` is the table's schema, `types` are its
+/// types in the units of files.
 ///
-/// Where a footer does not say how many nulls a column has, there is one, and another value: readers skip a file without nulls for
-/// `IS NULL`, and one with nothing else for other filters. Parquet-mr leaves out the statistics of long values.
+/// Where a footer does not say how many nulls a column has, there is one, and another value: readers skip a file
+/// without nulls for `IS NULL`, and one with nothing else for other filters. Parquet-mr leaves out the statistics of
+/// long values.
 pub(in crate::metadata_upkeep) fn ranges_of_base_file<'a>(
     place: &dyn Storage,
     path: &str,
@@ -44,8 +45,8 @@ fn range(file: &dyn BaseFile, column: &str, types: &Schema) -> ColumnRange {
                 (range.values, range.nulls) = (rows, nulls.value(group).min(rows));
             }
             range.bounds = value(least, group).zip(value(greatest, group));
-            // The bounds of a file leave out NaN, which is the greatest number. It is no bound itself: Hudi's data skipping
-            // (1.2, measured) finds that no number is at most NaN.
+            // The bounds of a file leave out NaN, which is the greatest number. It is no bound itself: Hudi's data
+            // skipping (1.2, measured) finds that no number is at most NaN.
             range.bounds = range.bounds.map(|(least, greatest)| (least, greatest.infinity().unwrap_or(greatest)));
         }
         sum.add(range);

@@ -29,8 +29,8 @@ pub trait IndexBuilder: Send + Sync {
     /// Counts the keys of the rows of file slices.
     fn count_keys(&self, table: &OpenTable, slices: &[FileSlice]) -> Result<u64>;
 
-    /// Writes the base files of the file groups of a record index that have keys, and returns them in the order of the groups. Files
-    /// of attempts that failed are deleted.
+    /// Writes the base files of the file groups of a record index that have keys, and returns them in the order of the
+    /// groups. Files of attempts that failed are deleted.
     fn write_record_index(
         &self,
         table: &OpenTable,

@@ -54,8 +54,8 @@ impl TableListing {
         files::of_listing(schema, &all)
     }
 
-    /// Records of the partitions `column_stats` and `partition_stats`. Logs have none, so that slices with logs are always read, and
-    /// partitions with logs have the widest bounds.
+    /// Records of the partitions `column_stats` and `partition_stats`. Logs have none, so that slices with logs are
+    /// always read, and partitions with logs have the widest bounds.
     pub(in crate::metadata_upkeep) fn statistics(
         &self,
         table: &OpenTable,

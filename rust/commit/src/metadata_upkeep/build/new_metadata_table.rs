@@ -1,5 +1,5 @@
-//! A new metadata table (`HoodieBackedTableMetadataWriter.initializeFromFilesystem`). The order of the file operations is described in
-//! `docs/write-protocol.md`: the table's properties name a partition once it is complete.
+//! A new metadata table (`HoodieBackedTableMetadataWriter.initializeFromFilesystem`). The order of the file operations
+//! is described in `docs/write-protocol.md`: the table's properties name a partition once it is complete.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ const RECORD_INDEX_GROUPS: (u32, u32) = (10, 10_000);
 const RECORDS_OF_GROUP: u64 = (1 << 30) / 48;
 const RECORD_GROWTH: u64 = 2;
 
-/// Creates the metadata table of a table that has none, from a listing. Returns false if that has to wait: up to table version 7
-/// while an instant is pending, whose files could be taken for complete.
+/// Creates the metadata table of a table that has none, from a listing. Returns false if that has to wait: up to table
+/// version 7 while an instant is pending, whose files could be taken for complete.
 pub(in crate::metadata_upkeep) fn create_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
@@ -163,8 +163,8 @@ fn record_index_groups(keys: u64) -> u32 {
     groups.clamp(RECORD_INDEX_GROUPS.0, RECORD_INDEX_GROUPS.1)
 }
 
-/// The instants of the partitions: from table version 8 on milliseconds from zero, before that the last completed instant with a
-/// suffix. Those that the metadata table has are left out.
+/// The instants of the partitions: from table version 8 on milliseconds from zero, before that the last completed
+/// instant with a suffix. Those that the metadata table has are left out.
 fn init_instants(
     table: &OpenTable,
     folder: &MetadataFolder,
@@ -182,8 +182,9 @@ fn init_instants(
     Ok(unused.map(|text| RequestedTime::from_metadata("init instant", &text)))
 }
 
-/// Takes initialisations that were stopped off the timeline of the metadata table: nobody goes on with them, and they would keep it from
-/// being archived. One of an indexer that runs beside writers has its partition in the table's properties.
+/// Takes initialisations that were stopped off the timeline of the metadata table: nobody goes on with them, and they
+/// would keep it from being archived. One of an indexer that runs beside writers has its partition in the table's
+/// properties.
 fn remove_stopped_inits(folder: &MetadataFolder, config: &TableConfig) -> Result<()> {
     if !config.properties.list(&[INFLIGHT]).is_empty() {
         return Ok(());

@@ -153,8 +153,8 @@ impl<'a> IndexFiles<'a> {
         Self { target, schema, groups, locations, open: None, waiting: None, written }
     }
 
-    /// Adds a key of a file group of the index. Of several slices that have it, the one with the greatest number counts, which is the
-    /// last one.
+    /// Adds a key of a file group of the index. Of several slices that have it, the one with the greatest number
+    /// counts, which is the last one.
     ///
     /// # Errors
     /// Those of the storage.

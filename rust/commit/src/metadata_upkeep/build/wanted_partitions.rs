@@ -1,5 +1,5 @@
-//! Which partitions a metadata table gets: a new one those of Hudi 1.2 on Spark, or what options say; one that is there those that
-//! options ask for, and without those that they switch off.
+//! Which partitions a metadata table gets: a new one those of Hudi 1.2 on Spark, or what options say; one that is there
+//! those that options ask for, and without those that they switch off.
 //!
 //! | partition | option | default |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | `record_index` | `hoodie.metadata.global.record.level.index.enable`, `hoodie.metadata.record.index.enable` | false |
 //! | `bloom_filters` | `hoodie.metadata.index.bloom.filter.enable` | false |
 //!
-//! Tables of version 6 get `files` alone, as from Hudi 0.15: it drops partitions that its own options do not enable. So do tables whose
-//! base files are not parquet, and those that were bootstrapped: their files have no statistics.
+//! Tables of version 6 get `files` alone, as from Hudi 0.15: it drops partitions that its own options do not enable. So
+//! do tables whose base files are not parquet, and those that were bootstrapped: their files have no statistics.
 
 use crate::metadata_upkeep::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
 use mortice_base::error::{Error, Result};
@@ -110,8 +110,8 @@ pub(in crate::metadata_upkeep) fn partition_changes(
     Ok(PartitionChanges { added: added?, dropped: chosen(&is_dropped)? })
 }
 
-/// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if the table has no
-/// metadata table.
+/// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if
+/// the table has no metadata table.
 pub(in crate::metadata_upkeep) fn options_for(options: &WriteOptions, listed: &ListedPartitions) -> WriteOptions {
     let mut again = options_with(options, listed);
     for kind in PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind)) {

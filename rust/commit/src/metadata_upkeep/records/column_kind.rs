@@ -21,7 +21,8 @@ const WRAPPED_PRECISION: u32 = 30;
 /// The ordinal of the value type null.
 const NULL: i32 = 1;
 
-/// A character that is greater than all others, in UTF-8 and UTF-16 order; many of them are greater than any string in use.
+/// A character that is greater than all others, in UTF-8 and UTF-16 order; many of them are greater than any string in
+/// use.
 const GREATEST_CHARS: &str = "\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}";
 
 /// The version of the index of column statistics (`HoodieIndexVersion`).
@@ -116,7 +117,8 @@ impl ColumnKind {
         }
     }
 
-    /// What records of index version 2 say of the type. If there are no values, as in a log of nothing but deletes, it is null.
+    /// What records of index version 2 say of the type. If there are no values, as in a log of nothing but deletes, it
+    /// is null.
     pub(in crate::metadata_upkeep) fn value_type(
         &self,
         version: IndexVersion,
@@ -126,7 +128,8 @@ impl ColumnKind {
         (version == IndexVersion::V2).then_some(value_type)
     }
 
-    /// Bounds of this kind from those of a file, whose column may have had a narrower type; none if they cannot be converted.
+    /// Bounds of this kind from those of a file, whose column may have had a narrower type; none if they cannot be
+    /// converted.
     pub(in crate::metadata_upkeep) fn converted(&self, value: &ColumnValue) -> Option<ColumnValue> {
         Some(match (self.shape, value) {
             (Shape::Boolean, ColumnValue::Boolean(_))
@@ -147,8 +150,8 @@ impl ColumnKind {
         })
     }
 
-    /// Bounds that hold for all values of the type: what is written if the bounds are not known. Hudi takes a file whose bounds are
-    /// missing for one without values, and does not read it.
+    /// Bounds that hold for all values of the type: what is written if the bounds are not known. Hudi takes a file
+    /// whose bounds are missing for one without values, and does not read it.
     pub(in crate::metadata_upkeep) fn widest(&self) -> (ColumnValue, ColumnValue) {
         match self.shape {
             Shape::Boolean => (ColumnValue::Boolean(false), ColumnValue::Boolean(true)),

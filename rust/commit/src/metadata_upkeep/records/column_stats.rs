@@ -62,7 +62,8 @@ pub(in crate::metadata_upkeep) fn statistics(
     Ok(record_bytes::statistics(schema, &record))
 }
 
-/// The bounds of a range, in the kind of the column; those of the type where there are values whose bounds are not known.
+/// The bounds of a range, in the kind of the column; those of the type where there are values whose bounds are not
+/// known.
 pub(in crate::metadata_upkeep) fn known_bounds(
     range: &ColumnRange,
     kind: &ColumnKind,

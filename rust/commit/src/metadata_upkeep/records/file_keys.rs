@@ -44,8 +44,9 @@ fn keys(batch: &RecordBatch) -> Result<StringArray> {
     keys.cloned().ok_or_else(|| Error::invalid_table("record keys are not strings"))
 }
 
-/// Hands the keys of the delete blocks that `instant` wrote to a log file to `take`, and those of rows whose `_hoodie_operation` is a delete.
-/// A row that an update replaces (`-U`) leaves its key in the index, as in Hudi (`HoodieOperation.isUpdateBefore`).
+/// Hands the keys of the delete blocks that `instant` wrote to a log file to `take`, and those of rows whose
+/// `_hoodie_operation` is a delete. A row that an update replaces (`-U`) leaves its key in the index, as in Hudi
+/// (`HoodieOperation.isUpdateBefore`).
 pub(in crate::metadata_upkeep) fn deleted_keys_of_log(
     place: &dyn Storage,
     path: &str,

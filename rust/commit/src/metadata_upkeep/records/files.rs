@@ -11,8 +11,8 @@ use crate::commit::CleanedFiles;
 use mortice_base::error::Result;
 use mortice_table::metadata_table::{ALL_PARTITIONS, MetadataTable, partition_name};
 
-/// The list of the partitions that a commit wrote to, known ones among them, and the new files of each. Replaced file groups are
-/// listed until they are cleaned.
+/// The list of the partitions that a commit wrote to, known ones among them, and the new files of each. Replaced file
+/// groups are listed until they are cleaned.
 pub(in crate::metadata_upkeep) fn of_commit<'m>(
     schema: &RecordSchema,
     update: &CommitUpdate<'_>,

@@ -1,7 +1,9 @@
-//! The columns that have statistics (`HoodieTableMetadataUtil.getColumnsToIndex`), from `.hoodie/.index_defs/index.json`.
+//! The columns that have statistics (`HoodieTableMetadataUtil.getColumnsToIndex`), from
+//! `.hoodie/.index_defs/index.json`.
 //!
-//! Hudi takes a file that has statistics of some columns for one without values in the others, and prunes it. So statistics are
-//! written of the columns that the file names and of those that a Hudi writer would add by default: the next one names them.
+//! Hudi takes a file that has statistics of some columns for one without values in the others, and prunes it. So
+//! statistics are written of the columns that the file names and of those that a Hudi writer would add by default: the
+//! next one names them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -175,8 +177,9 @@ impl IndexDefinitions {
     }
 }
 
-/// The columns of a new index: those that options choose, or that Hudi 1.2 gives a new table. Up to table version 7 nothing defines
-/// them unless options do, and Hudi 0.x takes all columns for indexed: it would skip files for a column without statistics.
+/// The columns of a new index: those that options choose, or that Hudi 1.2 gives a new table. Up to table version 7
+/// nothing defines them unless options do, and Hudi 0.x takes all columns for indexed: it would skip files for a column
+/// without statistics.
 pub(in crate::metadata_upkeep) fn new_columns(
     table: &TableConfig,
     schema: &Schema,
@@ -369,7 +372,8 @@ mod tests {
         assert_eq!(own_names(&new_columns(&table, &many, &ColumnChoice::default())).len(), 32);
     }
 
-    /// Without a definition readers take all columns for indexed: those of files that were there have statistics as well.
+    /// Without a definition readers take all columns for indexed: those of files that were there have statistics as
+    /// well.
     #[test]
     fn an_index_without_a_definition_is_built_with_the_columns_of_commits() {
         let many: Vec<String> = (0..40).map(|number| format!(r#"{{"name":"c{number}","type":"int"}}"#)).collect();

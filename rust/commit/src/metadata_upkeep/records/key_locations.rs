@@ -1,7 +1,7 @@
 //! Locations of record keys, of which a commit can have many millions: the records of the partition `record_index`.
 //!
-//! Keys are set aside in a file once there are many. In memory are eight bytes for each, and the sorted keys of the file group that is
-//! being written.
+//! Keys are set aside in a file once there are many. In memory are eight bytes for each, and the sorted keys of the
+//! file group that is being written.
 
 use bytes::Bytes;
 

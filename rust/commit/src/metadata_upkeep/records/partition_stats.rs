@@ -1,8 +1,9 @@
 //! Records of the partition `partition_stats`: one for each indexed column of each partition that a commit wrote to.
 //!
-//! Hudi computes them from the statistics of all live files. Here the ranges of the new files are added to the partition's record, which
-//! is as correct: the bounds may be wider than the values, never narrower. The next commit of Hudi makes them tight. They are marked as
-//! tight, since a record that is not is added to the one before by its readers, which fails for a column that has another type now.
+//! Hudi computes them from the statistics of all live files. Here the ranges of the new files are added to the
+//! partition's record, which is as correct: the bounds may be wider than the values, never narrower. The next commit of
+//! Hudi makes them tight. They are marked as tight, since a record that is not is added to the one before by its
+//! readers, which fails for a column that has another type now.
 //!
 //! | the partition has | record |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Records of the partition `record_index`: where the row of each record key is (`convertMetadataToRecordIndexRecords`).
+//! Records of the partition `record_index`: where the row of each record key is
+//! (`convertMetadataToRecordIndexRecords`).
 //!
 //! | file of the commit | records |
 //! |---|---|

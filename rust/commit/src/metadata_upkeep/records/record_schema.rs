@@ -5,8 +5,8 @@
 //! | `block` | in log blocks and HFiles: with the five meta columns, which are null |
 //! | `commit` | in `extraMetadata.schema` of commits: without them. A compaction by Hudi copies it |
 //!
-//! Hudi resolves records by the schema in their file, so metadata tables of version 6 get the schema of 0.15, which all releases from
-//! 0.14 on read, and others that of 1.2. The files in `schemas/` are Hudi's (Apache License 2.0).
+//! Hudi resolves records by the schema in their file, so metadata tables of version 6 get the schema of 0.15, which all
+//! releases from 0.14 on read, and others that of 1.2. The files in `schemas/` are Hudi's (Apache License 2.0).
 
 use mortice_merge::config::{TableVersion, TimelineLayout};
 
@@ -17,8 +17,8 @@ pub struct RecordSchema {
     pub block: &'static str,
     /// In commits.
     pub commit: &'static str,
-    /// Whether column statistics say if their bounds are tight, and the type of the values; and whether there are records of
-    /// secondary indexes.
+    /// Whether column statistics say if their bounds are tight, and the type of the values; and whether there are
+    /// records of secondary indexes.
     pub(in crate::metadata_upkeep) is_1x: bool,
 }
 

@@ -1,4 +1,5 @@
-//! File group ids, as the record index stores them: readers compose the id again (`HoodieTableMetadataUtil.getLocationFromRecordIndexInfo`).
+//! File group ids, as the record index stores them: readers compose the id again
+//! (`HoodieTableMetadataUtil.getLocationFromRecordIndexInfo`).
 
 use proptest::prelude::*;
 use uuid::Uuid;

@@ -1,5 +1,5 @@
-//! Statistics of base files: of a file that a commit wrote, and of one that is there when the metadata table is built, compared with
-//! the values in it.
+//! Statistics of base files: of a file that a commit wrote, and of one that is there when the metadata table is built,
+//! compared with the values in it.
 
 use std::sync::Arc;
 

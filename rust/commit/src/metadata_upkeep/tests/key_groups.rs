@@ -1,4 +1,5 @@
-//! The file group of a key: readers look only into the one of its hash (`HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex`).
+//! The file group of a key: readers look only into the one of its hash
+//! (`HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

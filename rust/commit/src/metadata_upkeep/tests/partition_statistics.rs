@@ -1,5 +1,5 @@
-//! Statistics of partitions: added up file by file, as commits store them, they are those of all values. Where something is not known
-//! they are wider, never narrower: a reader skips a partition by them.
+//! Statistics of partitions: added up file by file, as commits store them, they are those of all values. Where
+//! something is not known they are wider, never narrower: a reader skips a partition by them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

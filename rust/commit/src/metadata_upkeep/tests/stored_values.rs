@@ -98,7 +98,8 @@ fn bounds_are_read_as_they_were() {
     });
 }
 
-/// A decimal as Java's `BigDecimal` has it: the wrapper of version 1 has 15 digits after the point, that of version 2 the column's.
+/// A decimal as Java's `BigDecimal` has it: the wrapper of version 1 has 15 digits after the point, that of version 2
+/// the column's.
 #[test]
 fn decimals_are_stored_at_the_scale_of_their_wrapper() {
     let input = (0_u32..16, any::<i64>());

@@ -1,4 +1,5 @@
-//! Statistics of base files whose footers say less, as other writers leave them: no file is taken for one without the rows that it has.
+//! Statistics of base files whose footers say less, as other writers leave them: no file is taken for one without the
+//! rows that it has.
 
 use std::sync::Arc;
 

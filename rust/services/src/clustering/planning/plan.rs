@@ -1,5 +1,5 @@
-//! Clustering plans by size (`PartitionAwareClusteringPlanStrategy`, `SparkSizeBasedClusteringPlanStrategy`): the small file slices of a
-//! partition, the largest first, in groups of at most so many bytes.
+//! Clustering plans by size (`PartitionAwareClusteringPlanStrategy`, `SparkSizeBasedClusteringPlanStrategy`): the small
+//! file slices of a partition, the largest first, in groups of at most so many bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,8 @@ use mortice_table::timeline::metadata::{
 /// The version of plans and their parts.
 const VERSION: i32 = 1;
 
-/// Plans a clustering of these slices, the latest of each file group; none if there is nothing to do. Slices in other pending plans are
-/// left out. `hour` is that of the day, in the zone of the timeline.
+/// Plans a clustering of these slices, the latest of each file group; none if there is nothing to do. Slices in other
+/// pending plans are left out. `hour` is that of the day, in the zone of the timeline.
 pub(crate) fn clustering_plan(
     store: &dyn Storage,
     timeline: &Timeline,

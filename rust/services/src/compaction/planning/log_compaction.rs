@@ -41,8 +41,9 @@ impl TableCompactions {
         pending.map(|instant| instant.requested_time.clone()).collect()
     }
 
-    /// Whether a new log compaction is due: so many delta commits were completed since the last compaction and the last log compaction,
-    /// and none of the latter is pending. Hudi 1.2 counts the last log compaction itself as one of them.
+    /// Whether a new log compaction is due: so many delta commits were completed since the last compaction and the last
+    /// log compaction, and none of the latter is pending. Hudi 1.2 counts the last log compaction itself as one of
+    /// them.
     pub(crate) fn is_log_compaction_due(&self, options: &LogCompactionOptions) -> Result<bool> {
         let timeline = &self.table.timeline;
         let since = Since::last_compaction(timeline).map_or(0, |since| since.delta_commits);
@@ -59,7 +60,8 @@ impl TableCompactions {
         Ok(true)
     }
 
-    /// The plan of a new log compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
+    /// The plan of a new log compaction at `instant`; none if there is nothing to compact. `partitions` are the files
+    /// of the table.
     pub(crate) fn log_plan(
         &self,
         table: &OpenTable,
@@ -91,8 +93,8 @@ impl TableCompactions {
         }))
     }
 
-    /// A compaction that is later than a log compaction, pending or completed: the log compaction can no longer be executed, as its
-    /// logs may belong to an earlier slice (`BaseHoodieTableServiceClient.logCompact`).
+    /// A compaction that is later than a log compaction, pending or completed: the log compaction can no longer be
+    /// executed, as its logs may belong to an earlier slice (`BaseHoodieTableServiceClient.logCompact`).
     #[must_use]
     pub(crate) fn compaction_after(&self, log_compaction: &RequestedTime) -> Option<&Instant> {
         let is_compaction = |instant: &&Instant| matches!(instant.action, Action::Commit | Action::Compaction);

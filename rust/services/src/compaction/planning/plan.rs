@@ -14,8 +14,8 @@ use mortice_table::timeline::metadata::{
 const VERSION: i32 = 2;
 const MEBI: u64 = 1 << 20;
 
-/// The operation that compacts a slice, with the metrics by which strategies choose (`FileSliceMetricUtils`). `base_bytes` is the size
-/// that is expected of a new base file (`hoodie.parquet.max.file.size`).
+/// The operation that compacts a slice, with the metrics by which strategies choose (`FileSliceMetricUtils`).
+/// `base_bytes` is the size that is expected of a new base file (`hoodie.parquet.max.file.size`).
 pub(crate) fn operation_of(slice: &FileSlice, base_bytes: u64) -> HoodieCompactionOperation {
     let base = slice.base_file.as_ref().map_or(0, |base| base.len);
     let logs = slice.log_files.iter().fold(0_u64, |sum, log| sum.saturating_add(log.len));

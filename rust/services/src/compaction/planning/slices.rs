@@ -1,5 +1,5 @@
-//! The file slices that a compaction may take (`BaseHoodieCompactionPlanGenerator.generateCompactionPlan`): the latest of each file group
-//! that is in no other plan, with the log files of what was completed before the compaction.
+//! The file slices that a compaction may take (`BaseHoodieCompactionPlanGenerator.generateCompactionPlan`): the latest
+//! of each file group that is in no other plan, with the log files of what was completed before the compaction.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,8 @@ use mortice_table::timeline::{CompletionStatus, PendingCompaction, Timeline};
 /// File groups that are in a plan, by partition.
 pub(crate) type PlannedGroups = BTreeMap<String, BTreeSet<String>>;
 
-/// The file groups of pending compactions and clustering. Those of log compactions may be compacted: these are given up then.
+/// The file groups of pending compactions and clustering. Those of log compactions may be compacted: these are given up
+/// then.
 pub(crate) fn planned_groups(timeline: &Timeline) -> Result<PlannedGroups> {
     let mut groups = groups_of(timeline.pending_compactions()?);
     for group in timeline.file_groups_in_pending_clustering()? {
@@ -70,7 +71,8 @@ pub(crate) fn slices_to_compact<'a>(
     Ok(slices)
 }
 
-/// The log files of delta commits that were completed before the compaction begins. Others belong to the slice that it begins.
+/// The log files of delta commits that were completed before the compaction begins. Others belong to the slice that it
+/// begins.
 fn completed_before(
     timeline: &Timeline,
     logs: Vec<LogFile>,

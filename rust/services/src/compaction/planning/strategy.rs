@@ -88,11 +88,7 @@ impl CompactionStrategy {
     }
 
     /// The partitions that a compaction takes slices of.
-    pub(crate) fn chosen_partitions<'a>(
-        &self,
-        paths: Vec<&'a str>,
-        today: NaiveDate,
-    ) -> Result<Vec<&'a str>> {
+    pub(crate) fn chosen_partitions<'a>(&self, paths: Vec<&'a str>, today: NaiveDate) -> Result<Vec<&'a str>> {
         let mut paths = paths;
         for rule in &self.rules {
             paths = match rule {

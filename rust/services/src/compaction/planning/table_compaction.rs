@@ -35,8 +35,8 @@ pub(crate) struct CompactionOptions {
 }
 
 impl CompactionOptions {
-    /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due if options do not say it, in place of
-    /// the option's default.
+    /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due if options do not
+    /// say it, in place of the option's default.
     pub(crate) fn from_options(options: &WriteOptions, commits: Option<u64>) -> Result<Self> {
         let names = TriggerNames { strategy: STRATEGY, commits: COMMITS, seconds: SECONDS };
         let trigger = Trigger::from_options(options, names)?;
@@ -63,7 +63,8 @@ impl TableCompactions {
         Self { table: ServiceTable::new(store, table), failed: BTreeSet::new() }
     }
 
-    /// Those of the table as it was last seen, for a preview: as if failed writes were rolled back, which is done before a plan is made.
+    /// Those of the table as it was last seen, for a preview: as if failed writes were rolled back, which is done
+    /// before a plan is made.
     pub(crate) fn for_preview(target: &WritableTable) -> Result<Self> {
         let opened = Self::new(target.store(), &target.latest());
         let (policy, heartbeat) = (target.concurrency().failed_writes, target.concurrency().heartbeat);
@@ -77,8 +78,8 @@ impl TableCompactions {
         self.table.timeline.pending(Action::Compaction).map(|instant| instant.requested_time.clone()).collect()
     }
 
-    /// Whether a new compaction at `instant` is due. Up to table version 7, while writes are pending none is: they may be writing to
-    /// the slices that it would take.
+    /// Whether a new compaction at `instant` is due. Up to table version 7, while writes are pending none is: they may
+    /// be writing to the slices that it would take.
     #[must_use]
     pub(crate) fn is_due(&self, options: &CompactionOptions, instant: &RequestedTime) -> bool {
         let timeline = &self.table.timeline;
@@ -93,7 +94,8 @@ impl TableCompactions {
             && pending.any(|instant| !is_service(instant.action) && !self.failed.contains(&instant.requested_time))
     }
 
-    /// The plan of a new compaction at `instant`; none if there is nothing to compact. `partitions` are the files of the table.
+    /// The plan of a new compaction at `instant`; none if there is nothing to compact. `partitions` are the files of
+    /// the table.
     pub(crate) fn plan(
         &self,
         options: &CompactionOptions,

@@ -68,7 +68,8 @@ impl Trigger {
         self.commits
     }
 
-    /// Whether a compaction at `now` is due, if the table is about to have `ahead` more delta commits than its timeline.
+    /// Whether a compaction at `now` is due, if the table is about to have `ahead` more delta commits than its
+    /// timeline.
     pub(crate) fn is_due(&self, timeline: &Timeline, now: &RequestedTime, zone: TimelineZone, ahead: u64) -> bool {
         let since = match self.strategy {
             Strategy::NumCommitsAfterLastRequest => Since::last_request(timeline),

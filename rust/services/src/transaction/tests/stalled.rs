@@ -1,4 +1,5 @@
-//! Writers that are taken for dead between a check and the change that it was made for: another one takes the lock over and rolls them back.
+//! Writers that are taken for dead between a check and the change that it was made for: another one takes the lock over
+//! and rolls them back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

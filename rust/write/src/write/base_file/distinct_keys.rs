@@ -1,7 +1,8 @@
 //! Whether no two rows of a file have the same record key, as its footer says.
 //!
-//! A log is merged with one row of a key. So a write to a log of keys that an index finds without their rows would have to read the keys of
-//! the base file, but for this mark. It counts if its number of rows is that of the file: tools that join files may keep the mark of one.
+//! A log is merged with one row of a key. So a write to a log of keys that an index finds without their rows would have
+//! to read the keys of the base file, but for this mark. It counts if its number of rows is that of the file: tools
+//! that join files may keep the mark of one.
 
 use std::hash::BuildHasher;
 

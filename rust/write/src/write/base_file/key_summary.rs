@@ -52,8 +52,8 @@ fn widened<'a>(range: Option<(&'a str, &'a str)>, key: &'a str) -> (&'a str, &'a
     (least, greatest)
 }
 
-/// Whether keys have no byte by which their order could differ from Java's (see [`java_order`]): known by one pass over all bytes, where
-/// each comparison would look for them.
+/// Whether keys have no byte by which their order could differ from Java's (see [`java_order`]): known by one pass over
+/// all bytes, where each comparison would look for them.
 fn keys_of_bytes_in_java_order(keys: &StringArray) -> bool {
     let (first, last) = (keys.value_offsets().first(), keys.value_offsets().last());
     let range =

@@ -16,7 +16,8 @@ pub struct BaseFileOptions {
     pub page_bytes: usize,
     /// `hoodie.parquet.dictionary.enabled`; by default, columns have one where their values repeat.
     pub dictionaries: Dictionaries,
-    /// The size at which a file is full (`hoodie.parquet.max.file.size`, and a tenth more for compression, as Hudi allows).
+    /// The size at which a file is full (`hoodie.parquet.max.file.size`, and a tenth more for compression, as Hudi
+    /// allows).
     pub max_file_bytes: u64,
     /// The Bloom filter of record keys, and their range; none by `hoodie.parquet.bloom.filter.enabled=false`.
     pub bloom: Option<BloomOptions>,
@@ -85,8 +86,8 @@ impl BaseFileOptions {
     }
 }
 
-/// The codec of a table's parquet files and blocks. By default it is Zstandard, at the size of gzip, Hudi's default, for a fraction of
-/// the time; gzip in tables that releases before 1.0 read, whose Spark may lack the other.
+/// The codec of a table's parquet files and blocks. By default it is Zstandard, at the size of gzip, Hudi's default,
+/// for a fraction of the time; gzip in tables that releases before 1.0 read, whose Spark may lack the other.
 pub(crate) fn codec(options: &WriteOptions, layout: TimelineLayout) -> Result<ParquetCodec> {
     match (options.given_text(option_names::PARQUET_COMPRESSION_CODEC), layout) {
         (Some(name), _) => ParquetCodec::parse(name.trim()),

@@ -1,7 +1,8 @@
 //! Column ranges from the metadata of a parquet file that was written (`ParquetUtils.readColumnStatsFromMetadata`).
 //!
-//! The bounds in a parquet file leave out NaN. Hudi would skip a file with the values 1, NaN and 2 for the filter `x > 5`, which NaN
-//! passes; it would also skip a file without bounds. So the writer looks for NaN, which is the greatest value then.
+//! The bounds in a parquet file leave out NaN. Hudi would skip a file with the values 1, NaN and 2 for the filter `x >
+//! 5`, which NaN passes; it would also skip a file without bounds. So the writer looks for NaN, which is the greatest
+//! value then.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,8 @@ pub(super) fn add_nan_columns(record: &Record, columns: &[ArrayRef], path: &str,
     }
 }
 
-/// The ranges of all columns, fields of structs among them. Lists and maps have none. `with_nan` are the columns that have NaN.
+/// The ranges of all columns, fields of structs among them. Lists and maps have none. `with_nan` are the columns that
+/// have NaN.
 pub(super) fn column_ranges(
     schema: &Schema,
     metadata: &ParquetMetaData,

@@ -96,8 +96,8 @@ impl BaseFileWriter {
     /// Begins a file. `schema` is that of the file: with the meta columns in front, if the table has them.
     ///
     /// # Errors
-    /// `InvalidArgument` for a name or options that make no file; `Unsupported`, naming the field, for types that parquet has no
-    /// form for; those of the store.
+    /// `InvalidArgument` for a name or options that make no file; `Unsupported`, naming the field, for types that
+    /// parquet has no form for; those of the store.
     pub fn new(
         store: &dyn FileStore,
         schema: &Schema,
@@ -143,8 +143,8 @@ impl BaseFileWriter {
     /// Writes rows until the file is full. Returns how many were written; the others belong into another file.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and field, for rows that the schema does not take: none of the batch is written then, and the
-    /// next may be. Those of the store: the file cannot be finished then.
+    /// `InvalidArgument`, naming row and field, for rows that the schema does not take: none of the batch is written
+    /// then, and the next may be. Those of the store: the file cannot be finished then.
     pub fn write(&mut self, data: &RecordBatch, meta: MetaColumns<'_>) -> Result<usize> {
         let rows = self.meta.complete(data, meta, self.rows)?;
         let stored = self.columns.convert(&rows)?;

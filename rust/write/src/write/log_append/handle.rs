@@ -70,9 +70,9 @@ pub struct AppendHandle {
 }
 
 impl AppendHandle {
-    /// Begins to write to a file group of the table at the store's root. `schema` is that of the records: with the meta columns, if
-    /// the table has them. No file is created before there is a block. `base_instant` names the base file that positions are of;
-    /// none writes no positions (tables up to version 7).
+    /// Begins to write to a file group of the table at the store's root. `schema` is that of the records: with the meta
+    /// columns, if the table has them. No file is created before there is a block. `base_instant` names the base file
+    /// that positions are of; none writes no positions (tables up to version 7).
     ///
     /// # Errors
     /// `InvalidArgument` for names that no log file can have; those of the store.
@@ -116,7 +116,8 @@ impl AppendHandle {
         })
     }
 
-    /// Has all blocks replace those of these instants, which are the valid ones of the slice, oldest first (log compaction).
+    /// Has all blocks replace those of these instants, which are the valid ones of the slice, oldest first (log
+    /// compaction).
     #[must_use]
     pub fn replacing(self, instants: &[RequestedTime]) -> Self {
         Self { compacted: instants.to_vec(), ..self }
@@ -125,8 +126,8 @@ impl AppendHandle {
     /// Appends rows.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming row and field, for rows that the schema does not take: none of the batch is written then, and the
-    /// next may be. Those of the store: the handle cannot be finished then.
+    /// `InvalidArgument`, naming row and field, for rows that the schema does not take: none of the batch is written
+    /// then, and the next may be. Those of the store: the handle cannot be finished then.
     pub fn upsert(&mut self, rows: &LogRows<'_>) -> Result<()> {
         let count = rows.data.num_rows();
         if rows.inserts.is_some_and(|inserts| inserts.len() != count)
@@ -154,8 +155,9 @@ impl AppendHandle {
         Ok(())
     }
 
-    /// Lets the rows that follow have some of the table's columns only: those of a schema, with the meta columns. Their data blocks
-    /// are marked as partial, and so is the block of deletes, as in Hudi (`HoodieAppendHandle.getUpdatedHeader`).
+    /// Lets the rows that follow have some of the table's columns only: those of a schema, with the meta columns. Their
+    /// data blocks are marked as partial, and so is the block of deletes, as in Hudi
+    /// (`HoodieAppendHandle.getUpdatedHeader`).
     ///
     /// # Errors
     /// Those of the store; `InvalidArgument` for a schema that files cannot have.
@@ -201,7 +203,8 @@ impl AppendHandle {
         Ok(())
     }
 
-    /// Writes what waits, and makes the last file visible. One status for each file; none if there was nothing to write.
+    /// Writes what waits, and makes the last file visible. One status for each file; none if there was nothing to
+    /// write.
     ///
     /// # Errors
     /// Those of the store.

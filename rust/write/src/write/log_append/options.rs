@@ -37,7 +37,8 @@ impl AppendOptions {
     /// Reads the options that concern log files; others are passed over.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not written.
+    /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not
+    /// written.
     pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
         let name = option_names::LOGFILE_DATA_BLOCK_FORMAT;
         let format = match options.word(name)?.to_ascii_lowercase().as_str() {

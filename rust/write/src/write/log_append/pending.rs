@@ -115,8 +115,8 @@ pub(super) fn order_by(positions: Option<&[u64]>, rows: usize) -> Result<Vec<u32
     Ok(numbered.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Adds the positions of a block to its header, as Hudi does: none if a record has none, the base file's instant alone if two
-/// records have the same (`HoodieLogBlock.addRecordPositionsIfRequired`).
+/// Adds the positions of a block to its header, as Hudi does: none if a record has none, the base file's instant alone
+/// if two records have the same (`HoodieLogBlock.addRecordPositionsIfRequired`).
 pub(super) fn with_positions(
     header: BlockHeader,
     base_instant: Option<&RequestedTime>,

@@ -30,10 +30,11 @@ pub enum LogNaming {
     ByDeltaCommit,
     /// The same, of a table with change data capture: commits say which files had the rows before.
     ByDeltaCommitOf(SliceNames),
-    /// Up to version 7: by the base instant of the file slice, from the first version that the slice does not have. Files are not
-    /// appended to.
+    /// Up to version 7: by the base instant of the file slice, from the first version that the slice does not have.
+    /// Files are not appended to.
     BySlice {
-        /// The slice's base instant. A pending compaction's instant, if one is planned; that of the delta commit for a new group.
+        /// The slice's base instant. A pending compaction's instant, if one is planned; that of the delta commit for a
+        /// new group.
         base_instant: RequestedTime,
         /// The slice's base file, by name; empty if there is none.
         base_file: String,

@@ -32,10 +32,10 @@ use mortice_table::split::MergerHandle;
 ///
 /// A key that the file has several times is merged in each of its rows (`HoodieMergeHandle.write`).
 ///
-/// Base rows that stay keep their meta columns but the file name. This includes rows that win over a late record, as in Hudi. Rows that
-/// the merge replaces or makes, and new rows, have the commit's. Tables with change data capture get a change log beside the file
-/// (`HoodieMergeHandleWithChangeLog`). All rows go into one file of any size; if every row is deleted,
-/// it is empty. Memory holds the records, a batch of base rows, and the row group that is written.
+/// Base rows that stay keep their meta columns but the file name. This includes rows that win over a late record, as in
+/// Hudi. Rows that the merge replaces or makes, and new rows, have the commit's. Tables with change data capture get a
+/// change log beside the file (`HoodieMergeHandleWithChangeLog`). All rows go into one file of any size; if every row
+/// is deleted, it is empty. Memory holds the records, a batch of base rows, and the row group that is written.
 pub struct MergeHandle {
     store: Arc<dyn FileStore>,
     schema: Schema,
@@ -55,8 +55,9 @@ pub struct MergeHandle {
 }
 
 impl MergeHandle {
-    /// Prepares to replace the base file of `target`. `schema` is that of the new file: with the meta columns, if the table has them.
-    /// Columns that the replaced file does not have are null in its rows. Nothing is written before [`Self::finish`].
+    /// Prepares to replace the base file of `target`. `schema` is that of the new file: with the meta columns, if the
+    /// table has them. Columns that the replaced file does not have are null in its rows. Nothing is written before
+    /// [`Self::finish`].
     ///
     /// # Errors
     /// `Internal` for a slice with log files or without a base file; `Unsupported` for base files that are not parquet;
@@ -132,8 +133,8 @@ impl MergeHandle {
         Self { records, ..self }
     }
 
-    /// Adds records to the file without merging them, also those of keys that it has (`HoodieConcatHandle`: `insert` with
-    /// `hoodie.merge.allow.duplicate.on.inserts`).
+    /// Adds records to the file without merging them, also those of keys that it has (`HoodieConcatHandle`: `insert`
+    /// with `hoodie.merge.allow.duplicate.on.inserts`).
     #[must_use]
     pub fn appending(self) -> Self {
         Self { appends: true, ..self }
@@ -151,10 +152,10 @@ impl MergeHandle {
         Self { change_log: self.change_log.map(|(mode, _)| (mode, max_block_bytes)), ..self }
     }
 
-    /// Adds records in commit order: the columns of the table without meta columns, and the record key of each row. Rows that `deletes`
-    /// is true for delete their keys, regardless of stored values; their columns are not read. Delete marks in columns
-    /// (`_hoodie_is_deleted`) are those of the other rows. If a batch has a key twice, its deletes come last. The records are kept as they
-    /// are given, in memory or in a file.
+    /// Adds records in commit order: the columns of the table without meta columns, and the record key of each row.
+    /// Rows that `deletes` is true for delete their keys, regardless of stored values; their columns are not read.
+    /// Delete marks in columns (`_hoodie_is_deleted`) are those of the other rows. If a batch has a key twice, its
+    /// deletes come last. The records are kept as they are given, in memory or in a file.
     ///
     /// # Errors
     /// `InvalidArgument` for keys that are null or empty, and for columns that do not fit those of the file.
@@ -178,8 +179,9 @@ impl MergeHandle {
     /// Writes the new file, after its marker.
     ///
     /// # Errors
-    /// Those of reading the base file and of the store; `InvalidArgument` for rows that the schema does not take, and for several rows
-    /// of a key that [`Self::of_single_rows`] names; `Unsupported`, by name, for merge modes and payload classes that cannot be merged.
+    /// Those of reading the base file and of the store; `InvalidArgument` for rows that the schema does not take, and
+    /// for several rows of a key that [`Self::of_single_rows`] names; `Unsupported`, by name, for merge modes and
+    /// payload classes that cannot be merged.
     pub fn finish(self) -> Result<Vec<WriteStatus>> {
         let Self {
             store,

@@ -39,8 +39,8 @@ impl IncomingRecords {
         Self { types, rows, deletes: Vec::new(), row_batches: 0 }
     }
 
-    /// Adds rows, with one record key each. Rows that `deletes` is true for delete their keys; they come after the other rows, and
-    /// no column of theirs is read.
+    /// Adds rows, with one record key each. Rows that `deletes` is true for delete their keys; they come after the
+    /// other rows, and no column of theirs is read.
     pub(super) fn add(&mut self, rows: &RecordBatch, keys: &StringArray, deletes: Option<&BooleanArray>) -> Result<()> {
         check_keys(rows, keys)?;
         let Some(deletes) = deletes else {
@@ -129,8 +129,8 @@ fn not_selected(error: ArrowError) -> Error {
     Error::internal(format!("records and deletes were not separated: {error}"))
 }
 
-/// The columns of rows that are merged: any may be null here, as meta columns are before rows are written. The writer checks the rows
-/// that remain.
+/// The columns of rows that are merged: any may be null here, as meta columns are before rows are written. The writer
+/// checks the rows that remain.
 pub(super) fn nullable(types: &Schema) -> SchemaRef {
     let fields = types.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     Arc::new(Schema::new(fields.collect::<Vec<Field>>()))

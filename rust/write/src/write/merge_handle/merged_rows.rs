@@ -43,7 +43,8 @@ pub(super) struct MergeRules {
 /// Takes the rows of the new file, and which of them the commit wrote.
 pub(super) type WriteRows<'a> = &'a mut dyn FnMut(RecordBatch, &WrittenRows) -> Result<()>;
 
-/// What is merged: the rows of the base file, and records in commit order. All have, or are brought to, the columns `types`.
+/// What is merged: the rows of the base file, and records in commit order. All have, or are brought to, the columns
+/// `types`.
 pub(super) struct MergeRows<'a> {
     pub(super) schema: &'a Schema,
     pub(super) types: &'a SchemaRef,
@@ -156,7 +157,8 @@ impl ChangedRows {
         }
     }
 
-    /// Logs them. `base` are the base rows, `merged` those that are written, `written` which of these replace a base row.
+    /// Logs them. `base` are the base rows, `merged` those that are written, `written` which of these replace a base
+    /// row.
     fn log(&self, base: &RecordBatch, merged: &RecordBatch, written: &WrittenRows, log: &mut ChangeLog) -> Result<()> {
         let unfit = |error| Error::internal("rows that change").caused_by(error);
         let taken = |rows: &RecordBatch, numbers: &UInt64Array| take_record_batch(rows, numbers).map_err(unfit);

@@ -35,8 +35,8 @@ impl WrittenRows {
     }
 }
 
-/// Sets commit time, sequence number and partition path of the rows that the commit wrote. `first` is the number of the first row in
-/// the file, by which sequence numbers count, as in `HoodieAvroParquetWriter`.
+/// Sets commit time, sequence number and partition path of the rows that the commit wrote. `first` is the number of the
+/// first row in the file, by which sequence numbers count, as in `HoodieAvroParquetWriter`.
 pub(super) fn with_new_meta(
     rows: RecordBatch,
     written: &WrittenRows,

@@ -175,8 +175,8 @@ impl TestTable {
         self.finish(handle)
     }
 
-    /// The rows of the latest base file: key, ordering value and value; with meta columns, the number of the commit, the numbers of the
-    /// commit and of the row that the sequence number has, and whether the file's name is right.
+    /// The rows of the latest base file: key, ordering value and value; with meta columns, the number of the commit,
+    /// the numbers of the commit and of the row that the sequence number has, and whether the file's name is right.
     fn stored(&self) -> Vec<String> {
         let slice = self.slice();
         let mut stored = Vec::new();
