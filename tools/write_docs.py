@@ -73,7 +73,7 @@ and booleans may be in upper or lower case, classes have Hudi's package or none.
 FIELDS_HEAD = """\
 ## Fields of `mortice.ReadOptions`
 
-The Python API takes an object instead of these options: `mortice.Table(path, read_options=mortice.ReadOptions(…))`. The
+The Python API takes these as one object, `mortice.Table(path, read_options=mortice.ReadOptions(…))`, or by name. The
 arguments of queries are described at their methods (`help(mortice.Table.snapshot)`).
 """
 

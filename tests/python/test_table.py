@@ -163,11 +163,24 @@ def test_invalid_arguments_are_refused(table, wrong):
 
 
 @pytest.mark.parametrize("name", [one.name for one in fields(mortice.ReadOptions)])
-def test_a_read_option_that_is_an_argument_is_refused_with_its_place(table, name):
-    place = rf"use read_options=ReadOptions\({name}=…\)$"
-    for opened in (mortice.Table, mortice.scan_polars, mortice.scan_daft):
-        with pytest.raises(TypeError, match=place):
-            opened(table.uri, **{name: getattr(mortice.ReadOptions(), name)})
+def test_a_read_option_can_be_an_argument(table, name):
+    value = getattr(mortice.ReadOptions(), name)
+    pytest.importorskip("polars")
+    mortice.Table(table.uri, **{name: value}).snapshot()
+    mortice.scan_polars(table.uri, **{name: value})
+    for opened in (mortice.Table, mortice.scan_polars):
+        with pytest.raises(TypeError, match=rf"\(\) has no argument '{name}s'; use {name}$"):
+            opened(table.uri, **{f"{name}s": value})
+
+
+def test_an_argument_replaces_the_same_of_the_read_options(table):
+    options = mortice.ReadOptions(batch_rows=7, threads=1)
+    batches = [batch.num_rows for batch in mortice.Table(table.uri, read_options=options, batch_rows=3).snapshot()]
+    assert max(batches) <= 3
+    with pytest.raises(mortice.InvalidArgumentError, match="batch_rows"):
+        mortice.Table(table.uri, read_options=options, batch_rows=0)
+    with pytest.raises(mortice.InvalidArgumentError, match="read_options is an argument of a path"):
+        mortice.scan_polars(table, batch_rows=3)
 
 
 def test_read_options_are_checked_before_there_is_a_table(tmp_path):

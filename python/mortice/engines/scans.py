@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,12 @@ from mortice import queries
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, conjunction, normal_form, superset
 from mortice.reading.gather import gathered
-from mortice.reading.read_options import ReadOptions
+from mortice.reading.read_options import ReadOptions, checked_read_options
 from mortice.reading.scan import Scan
 from mortice.table import Table
 from mortice.values.argument_types import StorageOptions
 from mortice.values.frames import polars_library
 from mortice.values.instants import InstantLike
-from mortice.values.other_names import hinted
 
 if TYPE_CHECKING:
     import daft
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 TableLike = Table | str | os.PathLike[str]
 
 
-@hinted
 def scan_polars(
     table: TableLike,
     columns: Sequence[str] | str | None = None,
@@ -39,6 +37,7 @@ def scan_polars(
     meta: bool = False,
     storage_options: StorageOptions | None = None,
     read_options: ReadOptions | None = None,
+    **settings: object,
 ) -> polars.LazyFrame:
     """Returns a table as a LazyFrame of polars, which reads only the columns and rows that a query needs.
 
@@ -55,19 +54,18 @@ def scan_polars(
         as_of: Returns the rows as of this instant.
         meta: True also returns the meta columns, unless `columns` says otherwise.
         storage_options: Options of the storage of a path, as for `Table`.
-        read_options: How the table of a path is read (`mortice.ReadOptions`).
+        read_options: How the table of a path is read.
+        settings: Fields of `mortice.ReadOptions` by their names, in place of those of `read_options`.
 
     Raises:
         ImportError: polars is not installed.
         MorticeError: As `Table` and `Table.snapshot`.
     """
     library = polars_library("scan_polars()")
-    return _lazy_frame(
-        library, _Source(*_planned(_opened(table, storage_options, read_options), columns, filters, as_of, meta=meta))
-    )
+    opened = _opened(table, storage_options, _read_options("scan_polars", read_options, settings))
+    return _lazy_frame(library, _Source(*_planned(opened, columns, filters, as_of, meta=meta)))
 
 
-@hinted
 def scan_daft(
     table: TableLike,
     columns: Sequence[str] | str | None = None,
@@ -77,6 +75,7 @@ def scan_daft(
     meta: bool = False,
     storage_options: StorageOptions | None = None,
     read_options: ReadOptions | None = None,
+    **settings: object,
 ) -> daft.DataFrame:
     """Returns a table as a DataFrame of Daft, which reads only the columns that a query needs, and file slices in
     parallel.
@@ -95,7 +94,8 @@ def scan_daft(
         as_of: Returns the rows as of this instant.
         meta: True also returns the meta columns, unless `columns` says otherwise.
         storage_options: Options of the storage of a path, as for `Table`.
-        read_options: How the table of a path is read (`mortice.ReadOptions`).
+        read_options: How the table of a path is read.
+        settings: Fields of `mortice.ReadOptions` by their names, in place of those of `read_options`.
 
     Raises:
         ImportError: Daft 0.7 or later is not installed.
@@ -105,8 +105,15 @@ def scan_daft(
         from mortice.engines.daft_source import TableSource
     except ImportError as error:
         raise ImportError("scan_daft() needs Daft 0.7 or later: pip install daft") from error
-    source = TableSource(*_planned(_opened(table, storage_options, read_options), columns, filters, as_of, meta=meta))
-    return source.read()
+    opened = _opened(table, storage_options, _read_options("scan_daft", read_options, settings))
+    return TableSource(*_planned(opened, columns, filters, as_of, meta=meta)).read()
+
+
+def _read_options(function: str, given: ReadOptions | None, settings: Mapping[str, object]) -> ReadOptions | None:
+    """Returns the read options of a call; None if it has none."""
+    if given is None and not settings:
+        return None
+    return checked_read_options(given, settings, function, ["table", "columns", "filters", "as_of", "meta"])
 
 
 def _planned(

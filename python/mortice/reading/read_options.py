@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 from mortice.errors import InvalidArgumentError
 from mortice.values.options import (
@@ -17,12 +19,11 @@ from mortice.values.options import (
     checked_optional_count,
     checked_semantics,
 )
-from mortice.values.other_names import given_as, with_hints
+from mortice.values.other_names import unknown_argument, with_hints
 
 __all__ = ["ReadOptions", "checked_read_options"]
 
 
-@given_as("read_options")
 @with_hints
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
@@ -102,10 +103,23 @@ class ReadOptions:
             object.__setattr__(self, "spill_dir", os.fspath(self.spill_dir))
 
 
-def checked_read_options(given: object) -> ReadOptions:
-    """Returns the options of an argument; those that all have their defaults for None."""
-    if given is None:
-        return ReadOptions()
-    if not isinstance(given, ReadOptions):
+def checked_read_options(
+    given: object, settings: Mapping[str, object], function: str, arguments: Sequence[str]
+) -> ReadOptions:
+    """Returns the options of a call, in which some may be given by their names.
+
+    Args:
+        given: The options; None for those that all have their defaults.
+        settings: Fields, which replace those of the options.
+        function: What errors call the function.
+        arguments: Its other arguments.
+
+    Raises `InvalidArgumentError`, and `TypeError` for what is no field.
+    """
+    if given is not None and not isinstance(given, ReadOptions):
         raise InvalidArgumentError(f"read_options must be a ReadOptions, got {given!r}")
-    return given
+    known = [field.name for field in fields(ReadOptions)]
+    for name in settings:
+        if name not in known:
+            raise unknown_argument(function, name, [*arguments, "storage_options", "read_options", *known])
+    return replace(given or ReadOptions(), **cast("dict[str, Any]", settings))

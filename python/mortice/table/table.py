@@ -66,7 +66,8 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
             `https://`).
         storage_options: Options of the storage by name (docs/storage.md); local files have none. `credentials` may be
             a function that returns options (`mortice.credentials`).
-        read_options: How it is read (`mortice.ReadOptions`). Default: all options have their defaults.
+        read_options: How it is read. Default: all options have their defaults.
+        settings: Fields of `mortice.ReadOptions` by their names, in place of those of `read_options`: `threads=4`.
 
     Raises:
         TableNotFoundError: There is no table at `uri`.
@@ -80,11 +81,12 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         *,
         storage_options: StorageOptions | None = None,
         read_options: ReadOptions | None = None,
+        **settings: object,
     ) -> None:
         self._merge: Merge | None = None
         self._validators: tuple[Validator, ...] = ()
         self._storage_options = checked_storage_options(storage_options)
-        self._read_options = checked_read_options(read_options)
+        self._read_options = checked_read_options(read_options, settings, "Table", ["uri"])
         self._native = _mortice.Table(absolute_uri(uri), self._storage_options, **asdict(self._read_options))
 
     def with_validators(self, *validators: Validator) -> Table:

@@ -9,7 +9,7 @@ from importlib import resources
 from types import FunctionType
 from typing import NoReturn, ParamSpec, TypeVar, cast
 
-__all__ = ["answering", "given_as", "hinted", "missing_attribute", "names_of", "unknown_argument", "with_hints"]
+__all__ = ["answering", "hinted", "missing_attribute", "names_of", "unknown_argument", "with_hints"]
 
 _CLOSE = 0.75
 _SHORTEST_PART = 4
@@ -17,9 +17,6 @@ _SHORTEST_PART = 4
 T = TypeVar("T", bound=type)
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_fields: dict[str, tuple[str, frozenset[str]]] = {}
-"""By the name of an argument, the dataclass that it takes, and the names of its fields."""
 
 
 @functools.cache
@@ -65,28 +62,14 @@ def unknown_argument(function: str, name: str, known: Iterable[str]) -> TypeErro
         known: The arguments that it has.
     """
     names = [one for one in known if one != "self"]
-    dataclasses = [(one, *_fields[one]) for one in names if one in _fields]
-    fields = {field: f"{one}={kind}({field}=…)" for one, kind, own in dataclasses for field in own}
     meant = (
-        fields.get(name)
-        or names_of(f"advice {function}").get(name)
+        names_of(f"advice {function}").get(name)
         or next((one for one in names_of("argument").get(name, "").split(", ") if one in names), None)
         or _nearest(name, names)
-        or fields.get(_nearest(name, sorted(fields)) or "")
         or names_of("advice").get(name)
     )
     hint = f"use {meant}" if meant is not None else f"arguments: {', '.join(names)}" if names else "it takes none"
     return TypeError(f"{function}() has no argument {name!r}; {hint}")
-
-
-def given_as(argument: str) -> Callable[[T], T]:
-    """Has functions with this argument name it when they get a field of a dataclass that it takes."""
-
-    def known(where: T) -> T:
-        _fields[argument] = where.__name__, frozenset(getattr(where, "__dataclass_fields__", ()))
-        return where
-
-    return known
 
 
 def with_hints(where: T) -> T:
