@@ -41,7 +41,7 @@ def test_a_service_has_one_place_on_each_floor(service):
     assert service == "verify" or callable(getattr(mortice.Table, f"plan_{service}"))
     [defined] = files_with("rust/bindings/src", ".rs", rf"\bpub\(crate\) fn {native}\(").items()
     assert defined[1] == 1
-    assert "maintenance::" in (ROOT / defined[0]).read_text(), "the service is one of the core"
+    assert "services::" in (ROOT / defined[0]).read_text(), "the service is one of the core"
     # Services that plan by a function of their own are called by their method and by that of the plan.
     called = files_with("python/mortice", ".py", rf"\b_mortice\.{native}\b")
     assert len(called) == 1, called

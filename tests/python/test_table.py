@@ -175,7 +175,8 @@ def test_a_read_option_can_be_an_argument(table, name):
 
 def test_an_argument_replaces_the_same_of_the_read_options(table):
     options = mortice.ReadOptions(batch_rows=7, threads=1)
-    batches = [batch.num_rows for batch in mortice.Table(table.uri, read_options=options, batch_rows=3).snapshot()]
+    changed = mortice.Table(table.uri, read_options=options, batch_rows=3)
+    batches = [batch.num_rows for batch in changed.snapshot().to_reader()]
     assert max(batches) <= 3
     with pytest.raises(mortice.InvalidArgumentError, match="batch_rows"):
         mortice.Table(table.uri, read_options=options, batch_rows=0)

@@ -191,7 +191,7 @@ def test_a_name_of_another_library_is_answered_with_that_of_mortice(table, guess
         ("table.delete(where='fare > 3')", r"use delete_where\(filters\)$"),
         ("table.clean(opptions={})", "use options$"),
         ("mortice.Table(path='x')", r"Table\(\) has no argument 'path'; use uri$"),
-        ("mortice.Table('x', threds=1)", r"use read_options=ReadOptions\(threads=…\)$"),
+        ("mortice.Table('x', threds=1)", r"Table\(\) has no argument 'threds'; use threads$"),
         ("mortice.create_table('x', table.schema, primary_key='id')", "use record_key$"),
         ("mortice.scan_polars('x', filter='fare > 3')", "use filters$"),
         ("mortice.spark.read(None, 'x', where='fare > 3')", r"read\(\) has no argument 'where'; use filters$"),

@@ -20,6 +20,7 @@ from mortice.table import Table
 from mortice.values.argument_types import StorageOptions
 from mortice.values.frames import polars_library
 from mortice.values.instants import InstantLike
+from mortice.values.other_names import hinted, with_fields
 
 if TYPE_CHECKING:
     import daft
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 TableLike = Table | str | os.PathLike[str]
 
 
+@hinted
+@with_fields(ReadOptions)
 def scan_polars(
     table: TableLike,
     columns: Sequence[str] | str | None = None,
@@ -62,10 +65,12 @@ def scan_polars(
         MorticeError: As `Table` and `Table.snapshot`.
     """
     library = polars_library("scan_polars()")
-    opened = _opened(table, storage_options, _read_options("scan_polars", read_options, settings))
+    opened = _opened(table, storage_options, _read_options(read_options, settings))
     return _lazy_frame(library, _Source(*_planned(opened, columns, filters, as_of, meta=meta)))
 
 
+@hinted
+@with_fields(ReadOptions)
 def scan_daft(
     table: TableLike,
     columns: Sequence[str] | str | None = None,
@@ -105,15 +110,13 @@ def scan_daft(
         from mortice.engines.daft_source import TableSource
     except ImportError as error:
         raise ImportError("scan_daft() needs Daft 0.7 or later: pip install daft") from error
-    opened = _opened(table, storage_options, _read_options("scan_daft", read_options, settings))
+    opened = _opened(table, storage_options, _read_options(read_options, settings))
     return TableSource(*_planned(opened, columns, filters, as_of, meta=meta)).read()
 
 
-def _read_options(function: str, given: ReadOptions | None, settings: Mapping[str, object]) -> ReadOptions | None:
+def _read_options(given: ReadOptions | None, settings: Mapping[str, object]) -> ReadOptions | None:
     """Returns the read options of a call; None if it has none."""
-    if given is None and not settings:
-        return None
-    return checked_read_options(given, settings, function, ["table", "columns", "filters", "as_of", "meta"])
+    return None if given is None and not settings else checked_read_options(given, settings)
 
 
 def _planned(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from mortice.errors import InvalidArgumentError
@@ -19,7 +19,7 @@ from mortice.values.options import (
     checked_optional_count,
     checked_semantics,
 )
-from mortice.values.other_names import unknown_argument, with_hints
+from mortice.values.other_names import with_hints
 
 __all__ = ["ReadOptions", "checked_read_options"]
 
@@ -103,23 +103,11 @@ class ReadOptions:
             object.__setattr__(self, "spill_dir", os.fspath(self.spill_dir))
 
 
-def checked_read_options(
-    given: object, settings: Mapping[str, object], function: str, arguments: Sequence[str]
-) -> ReadOptions:
-    """Returns the options of a call, in which some may be given by their names.
+def checked_read_options(given: object, settings: Mapping[str, object]) -> ReadOptions:
+    """Returns the options of a call; all defaults for None. `settings` are fields, which replace those of the options.
 
-    Args:
-        given: The options; None for those that all have their defaults.
-        settings: Fields, which replace those of the options.
-        function: What errors call the function.
-        arguments: Its other arguments.
-
-    Raises `InvalidArgumentError`, and `TypeError` for what is no field.
+    Raises `InvalidArgumentError`.
     """
     if given is not None and not isinstance(given, ReadOptions):
         raise InvalidArgumentError(f"read_options must be a ReadOptions, got {given!r}")
-    known = [field.name for field in fields(ReadOptions)]
-    for name in settings:
-        if name not in known:
-            raise unknown_argument(function, name, [*arguments, "storage_options", "read_options", *known])
     return replace(given or ReadOptions(), **cast("dict[str, Any]", settings))

@@ -35,7 +35,7 @@ from mortice.values.options import (
     checked_seconds,
     checked_storage_options,
 )
-from mortice.values.other_names import missing_attribute, names_of, with_hints
+from mortice.values.other_names import missing_attribute, names_of, with_fields, with_hints
 from mortice.values.visible_text import visible_text
 from mortice.writing.validators import Validator, checked_validators
 
@@ -75,6 +75,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         UnsupportedError: The table needs a feature that mortice does not have.
     """
 
+    @with_fields(ReadOptions)
     def __init__(
         self,
         uri: str | os.PathLike[str],
@@ -86,7 +87,7 @@ class Table(TableData, TableWrites, TableServices, TableInsight, metaclass=_Tabl
         self._merge: Merge | None = None
         self._validators: tuple[Validator, ...] = ()
         self._storage_options = checked_storage_options(storage_options)
-        self._read_options = checked_read_options(read_options, settings, "Table", ["uri"])
+        self._read_options = checked_read_options(read_options, settings)
         self._native = _mortice.Table(absolute_uri(uri), self._storage_options, **asdict(self._read_options))
 
     def with_validators(self, *validators: Validator) -> Table:

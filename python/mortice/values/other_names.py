@@ -9,14 +9,17 @@ from importlib import resources
 from types import FunctionType
 from typing import NoReturn, ParamSpec, TypeVar, cast
 
-__all__ = ["answering", "hinted", "missing_attribute", "names_of", "unknown_argument", "with_hints"]
+__all__ = ["answering", "hinted", "missing_attribute", "names_of", "unknown_argument", "with_fields", "with_hints"]
 
 _CLOSE = 0.75
 _SHORTEST_PART = 4
+_FIELDS = "_taken_fields"
+"""The attribute of a function with the names of the fields that it takes as arguments."""
 
 T = TypeVar("T", bound=type)
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @functools.cache
@@ -72,6 +75,16 @@ def unknown_argument(function: str, name: str, known: Iterable[str]) -> TypeErro
     return TypeError(f"{function}() has no argument {name!r}; {hint}")
 
 
+def with_fields(kind: type) -> Callable[[F], F]:
+    """Says of a function that it takes the fields of a dataclass by their names, as its further arguments."""
+
+    def marked(function: F) -> F:
+        setattr(function, _FIELDS, tuple(getattr(kind, "__dataclass_fields__", ())))
+        return function
+
+    return marked
+
+
 def with_hints(where: T) -> T:
     """Has the methods of a class name the argument that was meant when they get one that they do not have."""
     for name, method in list(vars(where).items()):
@@ -101,8 +114,9 @@ def hinted(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
         name: What errors call it.
     """
     code = cast("FunctionType", function).__code__
-    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if code.co_flags & 0x08:  # it takes any name: inspect.CO_VARKEYWORDS
+    fields: tuple[str, ...] = getattr(function, _FIELDS, ())
+    known = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *fields)
+    if code.co_flags & 0x08 and not fields:  # it takes any name: inspect.CO_VARKEYWORDS
         return function
     names = frozenset(known)
 
