@@ -198,7 +198,11 @@ fn marks(batch: &RecordBatch, name: &str) -> Result<BooleanBuffer> {
     column.map(set_values).ok_or_else(|| Error::invalid_argument(format!("changed rows have no marks {name:?}")))
 }
 
-fn only(batch: &RecordBatch, rows: &BooleanBuffer) -> Result<RecordBatch> {
+/// Some rows.
+pub(crate) fn only(batch: &RecordBatch, rows: &BooleanBuffer) -> Result<RecordBatch> {
+    if rows.len() == batch.num_rows() && rows.count_set_bits() == rows.len() {
+        return Ok(batch.clone());
+    }
     let unfit = |error: ArrowError| Error::internal("changed rows cannot be selected").caused_by(error);
     filter_record_batch(batch, &BooleanArray::from(rows.clone())).map_err(unfit)
 }

@@ -55,7 +55,7 @@ mod table_types;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use changed_rows::{check_changes, rows_of_keys, write_changes};
+pub(crate) use changed_rows::{check_changes, only, rows_of_keys, write_changes};
 pub use clauses::{MergeClauses, NotMatched};
 pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
 pub(crate) use joined_rows::set_values;

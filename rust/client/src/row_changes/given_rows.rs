@@ -3,14 +3,13 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_buffer::NullBuffer;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::ArrowError;
 use foldhash::fast::RandomState;
 
 use super::condition::{JoinKey, MergeCondition};
-use super::sides::{SOURCE, TARGET, alone};
+use super::sides::{SOURCE, TARGET, alone, without_nulls};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::{at, number_of};
 
@@ -65,7 +64,7 @@ impl GivenRows {
                 if table.values.row(at(given)) == value {
                     each(row, given)?;
                 }
-                given = table.next.get(at(given)).copied().unwrap_or(NONE);
+                given = *table.next.get(at(given)).ok_or_else(lost)?;
             }
         }
         Ok(())
@@ -92,9 +91,8 @@ impl HashTable {
                 continue;
             }
             let hash = table.hasher.hash_one(table.values.row(row).as_ref());
-            let behind = table.first.insert(hash, number_of(row)?);
-            if let (Some(behind), Some(next)) = (behind, table.next.get_mut(row)) {
-                *next = behind;
+            if let Some(behind) = table.first.insert(hash, number_of(row)?) {
+                *table.next.get_mut(row).ok_or_else(lost)? = behind;
             }
         }
         Ok(table)
@@ -105,10 +103,8 @@ impl HashTable {
     }
 }
 
-/// Where no column is null; none if there are no nulls.
-fn without_nulls(columns: &[ArrayRef]) -> Option<NullBuffer> {
-    let nulls = columns.iter().map(|column| column.logical_nulls());
-    nulls.fold(None, |all, nulls| NullBuffer::union(all.as_ref(), nulls.as_ref()))
+fn lost() -> Error {
+    Error::internal("a given row of a merge has no place in its table of values")
 }
 
 fn uncompared(error: ArrowError) -> Error {

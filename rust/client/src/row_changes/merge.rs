@@ -17,14 +17,14 @@ use super::made_rows::{MadeRows, table_columns};
 use super::merge_plan::{BoundClause, MergePlan};
 use super::one_batch::one_batch;
 use super::pairs::Pairs;
-use super::sides::{SOURCE, TARGET, alone, only, with_columns};
+use super::sides::{SOURCE, TARGET, alone, with_columns};
 use super::stored_batches::StoredBatches;
 use super::stored_query::query_of_merge;
 use super::write::{RowsChanged, write_rows};
 use crate::WriteInput;
-use crate::merge_into::{check_changes, with_damage_of};
+use crate::merge_into::{check_changes, only, with_damage_of};
 use mortice_base::batch_limit::BatchLimit;
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::spill::row_bytes;
 use mortice_storage::check_cancelled;
@@ -143,9 +143,8 @@ impl MergedRows<'_> {
         let Some(stored) = self.stored.next_batch()? else { return self.not_matched() };
         let pairs = Pairs::find(self.plan, &stored, self.given)?;
         for number in &pairs.given {
-            if let Some(is_matched) = self.is_matched.get_mut(at(*number)) {
-                *is_matched = true;
-            }
+            let is_matched = self.is_matched.get_mut(at(*number));
+            *is_matched.ok_or_else(|| Error::internal("a stored row matches no given row of a merge"))? = true;
         }
         if !self.plan.matched.is_empty() {
             check_once(self.plan, &pairs, &stored, self.given, self.keys, self.limit.rows())?;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{ArrowError, SchemaRef};
-use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 
+use crate::merge_into::only;
 use mortice_base::error::{Error, Result};
 use mortice_expr::{Batches, Sides};
 
@@ -40,12 +40,10 @@ pub(super) fn only_of(batches: &Batches, rows: &BooleanBuffer) -> Result<Batches
     batches.iter().map(|(side, batch)| Ok((side.clone(), only(batch, rows)?))).collect()
 }
 
-/// Some rows.
-pub(super) fn only(batch: &RecordBatch, rows: &BooleanBuffer) -> Result<RecordBatch> {
-    if rows.count_set_bits() == batch.num_rows() {
-        return Ok(batch.clone());
-    }
-    filter_record_batch(batch, &BooleanArray::from(rows.clone())).map_err(unfit)
+/// Where no column is null; none if there are no nulls.
+pub(super) fn without_nulls(columns: &[ArrayRef]) -> Option<NullBuffer> {
+    let nulls = columns.iter().map(|column| column.logical_nulls());
+    nulls.fold(None, |all, nulls| NullBuffer::union(all.as_ref(), nulls.as_ref()))
 }
 
 /// The columns of some names.

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_buffer::NullBuffer;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, FieldRef, Schema};
 
 use super::literals::literals;
 use super::made_rows::KEYS;
 use super::merge_plan::MergePlan;
-use super::sides::{SOURCE, TARGET, alone, only, unfit};
-use crate::merge_into::rows_of_keys;
+use super::sides::{SOURCE, TARGET, alone, unfit, without_nulls};
+use crate::merge_into::{only, rows_of_keys};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_expr::Expression;
 use mortice_formats::filter::{Filter, Operator, Term};
@@ -96,8 +95,7 @@ fn key_rows(
         }
         fields.push(FieldRef::clone(field));
     }
-    let nulls = columns.iter().map(|column| column.logical_nulls());
-    let nulls = nulls.fold(None, |all, nulls| NullBuffer::union(all.as_ref(), nulls.as_ref()));
+    let nulls = without_nulls(&columns);
     let rows = RecordBatch::try_new(Schema::new(fields).into(), columns).map_err(unfit)?;
     nulls.map_or(Ok(rows.clone()), |nulls| only(&rows, nulls.inner())).map(Some)
 }
