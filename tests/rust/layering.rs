@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 
 /// The crates with the modules, lowest first. `avro` and `storage` are one module each, whose files are in the crate's
 /// root.
-const CRATES: &[&str] =
-    &["base", "storage", "avro", "formats", "expr", "merge", "table", "write", "commit", "services", "client"];
+const CRATES: &[&str] = &[
+    "base", "storage", "avro", "formats", "expr", "merge", "table", "catalog", "write", "commit", "services", "client",
+];
 
 /// Crates that are one module.
-const ONE_MODULE: &[&str] = &["storage", "avro", "expr", "services", "client"];
+const ONE_MODULE: &[&str] = &["storage", "avro", "expr", "catalog", "services", "client"];
 
 const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
@@ -273,6 +274,7 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
+    ("catalog", &["names", "config", "filter", "timeline", "plan"]),
 ];
 
 /// An import: where it stands, the module (and file) it is in, and what it names.

@@ -1,13 +1,14 @@
 //! mortice reads and writes Apache Hudi tables, and runs table services on them.
 //!
 //! This crate is the facade of the crates below it, which have one layer each: `mortice-base`, `mortice-storage`,
-//! `mortice-avro`, `mortice-formats`, `mortice-expr`, `mortice-merge`, `mortice-table`, `mortice-write`,
-//! `mortice-commit`, `mortice-services` and `mortice-client`. It contains no code, so that a program depends on one
-//! crate, and the names of modules do not change when a module moves to another crate. Cargo holds crates to their
-//! order, `tests/rust/layering.rs` the modules within them (see `ARCHITECTURE.md`).
+//! `mortice-avro`, `mortice-formats`, `mortice-expr`, `mortice-merge`, `mortice-table`, `mortice-catalog`,
+//! `mortice-write`, `mortice-commit`, `mortice-services` and `mortice-client`. It contains no code, so that a program
+//! depends on one crate, and the names of modules do not change when a module moves to another crate. Cargo holds
+//! crates to their order, `tests/rust/layering.rs` the modules within them (see `ARCHITECTURE.md`).
 
 pub use mortice_avro as avro;
 pub use mortice_base::{cursor, error, names, progress, protobuf};
+pub use mortice_catalog as catalog;
 pub use mortice_client as client;
 pub use mortice_commit::{commit, metadata_upkeep, writable_table};
 pub use mortice_expr as expr;
