@@ -21,6 +21,8 @@ __all__ = [
     "ArrowSchema",
     "Block",
     "Blocks",
+    "CatalogPartition",
+    "CatalogTable",
     "Clean",
     "CleanResult",
     "CleanedFile",
@@ -55,6 +57,7 @@ __all__ = [
     "Split",
     "StageBatches",
     "Stream",
+    "SyncOptions",
     "Table",
     "VerifyResult",
     "__version__",
@@ -65,6 +68,7 @@ __all__ = [
     "begin_task_insert",
     "build_metadata",
     "build_metadata_by_tasks",
+    "catalog_entries",
     "clean",
     "cluster",
     "commit_task_insert",
@@ -80,6 +84,7 @@ __all__ = [
     "filter_error",
     "forget_schema",
     "has_hdfs",
+    "is_sync_option",
     "is_table_property",
     "log_compact",
     "merge",
@@ -88,6 +93,7 @@ __all__ = [
     "merge_rows",
     "option_default",
     "parse_filter",
+    "partition_changes",
     "pause_after_conflict",
     "plan_cluster",
     "plan_compact",
@@ -1491,3 +1497,73 @@ def clean(uri: str, storage_options: Mapping[str, str], options: Mapping[str, st
 
 def archive(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> ArchiveResult:
     """Archives old instants."""
+
+@final
+class SyncOptions:
+    """What a sync with a catalog does, by Hudi's options of its sync tools."""
+
+    @staticmethod
+    def resolve(options: Mapping[str, str]) -> SyncOptions: ...
+    @staticmethod
+    def asked_for(options: Mapping[str, str]) -> SyncOptions | None: ...
+    @property
+    def is_glue(self) -> bool:
+        """Whether the catalog is AWS Glue; a Hive metastore otherwise."""
+
+    @property
+    def metastore_uris(self) -> list[str]:
+        """Addresses of the metastore, `thrift://host:port`; the first that answers is used."""
+
+    @property
+    def database(self) -> str: ...
+    @property
+    def creates_database(self) -> bool: ...
+    @property
+    def ignores_errors(self) -> bool: ...
+    @property
+    def without_effect(self) -> list[str]:
+        """Options of a connection that the sync does not make."""
+
+@final
+class CatalogTable:
+    """A table as a catalog has it."""
+
+    SERDE: str
+    OUTPUT_FORMAT: str
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def location(self) -> str: ...
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Name and Hive type, without partition columns."""
+
+    @property
+    def partition_columns(self) -> list[tuple[str, str]]: ...
+    @property
+    def input_format(self) -> str: ...
+    @property
+    def serde_properties(self) -> dict[str, str]: ...
+    @property
+    def properties(self) -> dict[str, str]: ...
+    @property
+    def is_managed(self) -> bool: ...
+
+@final
+class CatalogPartition:
+    """A partition of a catalog: the values of its columns, and its location."""
+
+    def __new__(cls, values: Sequence[str], location: str) -> Self: ...
+    @property
+    def values(self) -> list[str]: ...
+    @property
+    def location(self) -> str: ...
+
+def is_sync_option(name: str) -> bool: ...
+def catalog_entries(
+    table: Table, options: SyncOptions, spark: str | None
+) -> tuple[list[CatalogTable], list[CatalogPartition]]: ...
+def partition_changes(
+    stored: Sequence[CatalogPartition], wanted: Sequence[CatalogPartition]
+) -> tuple[list[CatalogPartition], list[CatalogPartition]]: ...

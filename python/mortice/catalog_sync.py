@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mortice.catalogs.options import SyncOptions
-from mortice.catalogs.run import Synced, sync_with
+from mortice.catalogs.run import Synced, sync_options, sync_with
 from mortice.table import Table
 from mortice.values.argument_types import Options, StorageOptions
 from mortice.writing.writes import checked_options
@@ -40,7 +39,7 @@ def sync(
         InvalidArgumentError: An option is invalid, or the catalog cannot be reached.
         UnsupportedError: An option or the type of a column is not supported.
     """
-    resolved = SyncOptions.from_options(checked_options(options))
+    resolved = sync_options(checked_options(options))
     opened = table if isinstance(table, Table) else Table(table, storage_options=storage_options)
     opened.refresh()
     return sync_with(opened, resolved, spark=None)

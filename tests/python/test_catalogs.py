@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import mortice
+from mortice._mortice import CatalogTable
 from mortice.catalogs import run
-from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE
 from mortice.catalogs.glue import Glue
 from mortice.cli import main
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
@@ -299,7 +299,10 @@ def test_a_hive_metastore_has_the_table(metastore, tmp_path):
     for name in ("trips", "trips_ro", "trips_rt"):
         found = client.get_table("lake", name)
         assert found.sd.cols[-1].name == "tip"
-        assert (found.sd.outputFormat, found.sd.serdeInfo.serializationLib) == (OUTPUT_FORMAT, SERDE)
+        assert (found.sd.outputFormat, found.sd.serdeInfo.serializationLib) == (
+            CatalogTable.OUTPUT_FORMAT,
+            CatalogTable.SERDE,
+        )
         partitions = client.get_partitions("lake", name, -1)
         assert sorted(one.values for one in partitions) == [["bern"], ["oslo"]]
         assert {one.sd.cols[-1].name for one in partitions} == {"tip"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable, Partition, StoredTable
+from mortice._mortice import CatalogPartition, CatalogTable
+from mortice.catalogs.catalog import StoredTable
 from mortice.errors import InvalidArgumentError
 
 _MOST_ADDED, _MOST_DROPPED = 100, 25
@@ -43,8 +44,8 @@ class Glue:
             return None
         storage = found["StorageDescriptor"]
         return StoredTable(
-            columns=tuple((column["Name"], column["Type"]) for column in storage["Columns"]),
-            partition_columns=tuple((column["Name"], column["Type"]) for column in found.get("PartitionKeys", [])),
+            columns=[(column["Name"], column["Type"]) for column in storage["Columns"]],
+            partition_columns=[(column["Name"], column["Type"]) for column in found.get("PartitionKeys", [])],
             location=storage["Location"],
             properties=dict(found.get("Parameters", {})),
         )
@@ -60,21 +61,21 @@ class Glue:
         columns = [(column["Name"], column["Type"]) for column in stored["StorageDescriptor"]["Columns"]]
         kept = {name: stored[name] for name in _OWN if name in stored}
         self._client.update_table(DatabaseName=database, TableInput={**kept, **new})
-        if tuple(columns) != table.columns:
+        if columns != table.columns:
             self._renew_partitions(database, table)
 
     def drop_table(self, database: str, name: str) -> None:
         self._client.delete_table(DatabaseName=database, Name=name)
 
-    def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
+    def partitions(self, database: str, table: CatalogTable) -> list[CatalogPartition]:
         pages = self._client.get_paginator("get_partitions").paginate(DatabaseName=database, TableName=table.name)
         return [
-            Partition(tuple(one["Values"]), one["StorageDescriptor"]["Location"])
+            CatalogPartition(one["Values"], one["StorageDescriptor"]["Location"])
             for page in pages
             for one in page["Partitions"]
         ]
 
-    def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+    def add_partitions(self, database: str, table: CatalogTable, partitions: list[CatalogPartition]) -> None:
         for at in range(0, len(partitions), _MOST_ADDED):
             new = [self._partition(table, one) for one in partitions[at : at + _MOST_ADDED]]
             done = self._client.batch_create_partition(
@@ -82,7 +83,7 @@ class Glue:
             )
             _raise_of(done, "add")
 
-    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[CatalogPartition]) -> None:
         for at in range(0, len(partitions), _MOST_DROPPED):
             gone = [{"Values": list(one.values)} for one in partitions[at : at + _MOST_DROPPED]]
             done = self._client.batch_delete_partition(
@@ -108,7 +109,7 @@ class Glue:
             "StorageDescriptor": self._storage(table, table.location),
         }
 
-    def _partition(self, table: CatalogTable, one: Partition) -> dict[str, object]:
+    def _partition(self, table: CatalogTable, one: CatalogPartition) -> dict[str, object]:
         return {"Values": list(one.values), "StorageDescriptor": self._storage(table, one.location)}
 
     @staticmethod
@@ -117,12 +118,12 @@ class Glue:
             "Columns": _columns(table.columns),
             "Location": _s3(location),
             "InputFormat": table.input_format,
-            "OutputFormat": OUTPUT_FORMAT,
-            "SerdeInfo": {"SerializationLibrary": SERDE, "Parameters": dict(table.serde_properties)},
+            "OutputFormat": CatalogTable.OUTPUT_FORMAT,
+            "SerdeInfo": {"SerializationLibrary": CatalogTable.SERDE, "Parameters": dict(table.serde_properties)},
         }
 
 
-def _columns(columns: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+def _columns(columns: list[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"Name": name, "Type": kind, "Comment": ""} for name, kind in columns]
 
 

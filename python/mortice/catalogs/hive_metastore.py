@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from mortice.catalogs.definition import OUTPUT_FORMAT, SERDE, CatalogTable, Partition, StoredTable
+from mortice._mortice import CatalogPartition, CatalogTable
+from mortice.catalogs.catalog import StoredTable
 from mortice.errors import InvalidArgumentError
 
 _PORT = 9083
@@ -18,7 +20,7 @@ _TABLE, _EXTERNAL = "MANAGED_TABLE", "EXTERNAL_TABLE"
 class HiveMetastore:
     """A connection to a metastore. Raises `InvalidArgumentError` if none of the addresses answers."""
 
-    def __init__(self, uris: tuple[str, ...]) -> None:
+    def __init__(self, uris: Sequence[str]) -> None:
         try:
             from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
             from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -63,8 +65,8 @@ class HiveMetastore:
         except self._types.NoSuchObjectException:
             return None
         return StoredTable(
-            columns=tuple((column.name, column.type) for column in found.sd.cols),
-            partition_columns=tuple((column.name, column.type) for column in found.partitionKeys),
+            columns=[(column.name, column.type) for column in found.sd.cols],
+            partition_columns=[(column.name, column.type) for column in found.partitionKeys],
             location=found.sd.location,
             properties=dict(found.parameters),
         )
@@ -85,11 +87,11 @@ class HiveMetastore:
     def drop_table(self, database: str, name: str) -> None:
         self._client.drop_table(database, name, False)
 
-    def partitions(self, database: str, table: CatalogTable) -> list[Partition]:
+    def partitions(self, database: str, table: CatalogTable) -> list[CatalogPartition]:
         found = self._client.get_partitions(database, table.name, -1)
-        return [Partition(tuple(one.values), one.sd.location) for one in found]
+        return [CatalogPartition(list(one.values), one.sd.location) for one in found]
 
-    def add_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+    def add_partitions(self, database: str, table: CatalogTable, partitions: list[CatalogPartition]) -> None:
         for at in range(0, len(partitions), _AT_ONCE):
             new = [
                 self._types.Partition(
@@ -103,7 +105,7 @@ class HiveMetastore:
             ]
             self._client.add_partitions(new)
 
-    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[Partition]) -> None:
+    def drop_partitions(self, database: str, table: CatalogTable, partitions: list[CatalogPartition]) -> None:
         for one in partitions:
             self._client.drop_partition(database, table.name, list(one.values), False)
 
@@ -122,12 +124,12 @@ class HiveMetastore:
         )
 
     def _storage(self, table: CatalogTable, location: str) -> object:
-        serde = self._types.SerDeInfo(serializationLib=SERDE, parameters=dict(table.serde_properties))
+        serde = self._types.SerDeInfo(serializationLib=CatalogTable.SERDE, parameters=dict(table.serde_properties))
         return self._types.StorageDescriptor(
             cols=self._columns(table.columns),
             location=location,
             inputFormat=table.input_format,
-            outputFormat=OUTPUT_FORMAT,
+            outputFormat=CatalogTable.OUTPUT_FORMAT,
             compressed=False,
             numBuckets=0,
             serdeInfo=serde,
@@ -136,7 +138,7 @@ class HiveMetastore:
             parameters={},
         )
 
-    def _columns(self, columns: tuple[tuple[str, str], ...]) -> list[object]:
+    def _columns(self, columns: list[tuple[str, str]]) -> list[object]:
         return [self._types.FieldSchema(name=name, type=kind, comment="") for name, kind in columns]
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice import _mortice, queries
-from mortice.catalogs.options import without_sync
+from mortice._mortice import CatalogPartition, CatalogTable, SyncOptions
+from mortice.catalogs.run import without_sync
 from mortice.expressions.filters import Filters, normal_form
 from mortice.reading.mergers import Merge, Merging, merging_of
 from mortice.reading.read_options import ReadOptions
@@ -92,6 +93,12 @@ class TableBase:
         """Returns the file slices that a snapshot reads; with `filters`, only those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters, lambda: self.schema))
         return FileSlices(FileSlice.from_native(slice_) for slice_ in slices)
+
+    def catalog_entries(
+        self, options: SyncOptions, spark: str | None
+    ) -> tuple[list[CatalogTable], list[CatalogPartition]]:
+        """Returns what `mortice.sync` registers of the table: tables of a catalog, and their partitions."""
+        return _mortice.catalog_entries(self._native, options, spark)
 
     @property
     def custom_merge(self) -> str | None:

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice._mortice import Commit
-from mortice.catalogs.options import asked_for
-from mortice.catalogs.run import sync_after
+from mortice.catalogs.run import asked_for, sync_after
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, normal_form
 from mortice.table.base import TableBase

@@ -12,6 +12,7 @@ mod arguments;
 mod arrow;
 mod arrow_in;
 mod arrow_stream;
+mod catalog;
 mod clean;
 mod cluster;
 mod commit;
@@ -56,6 +57,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("has_hdfs", cfg!(feature = "hdfs"))?;
     forks::register(module)?;
     expression::add(module)?;
+    catalog::add(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;
     module.add_class::<scan::QueryPlan>()?;

@@ -8,7 +8,7 @@ import pytest
 import mortice
 from examples import ROOT
 from mortice import UnsupportedError
-from mortice.catalogs.options import SyncOptions
+from mortice.catalogs.run import sync_options
 from support.tables.written import FIRST, new_table
 
 DECISIONS = [
@@ -119,7 +119,7 @@ def test_table_services_can_be_switched_off(tmp_path):
 def test_options_of_a_hive_server_are_named_by_a_sync(name):
     option = f"hoodie.datasource.hive_sync.{name}"
     given = {"hoodie.datasource.hive_sync.metastore.uris": "thrift://h:9083", option: "true"}
-    said = warned_by(lambda: SyncOptions.from_options(given))
+    said = warned_by(lambda: sync_options(given))
     assert len(said) == 1
     assert option in said[0]
-    assert not warned_by(lambda: SyncOptions.from_options({**given, "hoodie.datasource.hive_sync.mode": "hms"}))
+    assert not warned_by(lambda: sync_options({**given, "hoodie.datasource.hive_sync.mode": "hms"}))

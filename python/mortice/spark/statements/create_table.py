@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mortice import _mortice
-from mortice.catalogs.options import without_sync
+from mortice.catalogs.run import without_sync
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.catalog_table import MANAGED

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice._mortice import Commit
-from mortice.catalogs.options import asked_for, without_sync
-from mortice.catalogs.run import sync_after
+from mortice.catalogs.run import asked_for, sync_after, without_sync
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.merge_types import MISFIT, is_castable, try_cast
 from mortice.spark.schema import spark_schema

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mortice import _mortice
-from mortice.catalogs.options import without_sync
+from mortice.catalogs.run import without_sync
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
 from mortice.spark.execution.private import session_key
 from mortice.spark.reading.read import read

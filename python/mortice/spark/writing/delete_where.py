@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice._mortice import Commit
-from mortice.catalogs.options import asked_for, without_sync
+from mortice.catalogs.run import asked_for, without_sync
 from mortice.expressions.filters import Filters
 from mortice.queries import Snapshot
 from mortice.spark.execution.data_frame import data_frame

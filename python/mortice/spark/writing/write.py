@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice._mortice import Commit
-from mortice.catalogs.options import SyncOptions, asked_for, without_sync
-from mortice.catalogs.run import sync_after
+from mortice.catalogs.run import SyncOptions, asked_for, sync_after, without_sync
 from mortice.errors import (
     InvalidArgumentError,
     MorticeError,
