@@ -91,6 +91,8 @@ __all__ = [
     "merge_buckets",
     "merge_into",
     "merge_rows",
+    "merge_rules",
+    "needs_commit_order",
     "option_default",
     "parse_filter",
     "partition_changes",
@@ -1137,6 +1139,23 @@ def alter_schema(
 
     `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
     """
+
+def merge_rules(
+    *,
+    semantics: str,
+    ordering: Sequence[str],
+    mode: str | None,
+    payload: str | None,
+    is_registered: bool,
+    partial_update: str | None,
+    unavailable: str | None,
+    delete_field: str | None,
+    delete_marker: str | None,
+) -> tuple[dict[str, str], str | None]:
+    """Returns the properties of a table that merges by rules, and the full name of the payload class."""
+
+def needs_commit_order(properties: Mapping[str, str], semantics: str, partial: bool) -> bool:
+    """Returns true if a merge depends on the order of newer rows even if their ordering values differ."""
 
 def merge_rows(
     older: ArrowRows,

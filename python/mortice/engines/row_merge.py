@@ -20,18 +20,16 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.reading.mergers import Merging, merging_of
 from mortice.table import Table
-from mortice.values.options import DEFAULT_SEMANTICS, checked_bool, checked_name, checked_semantics, checked_string
+from mortice.values.options import (
+    DEFAULT_SEMANTICS,
+    checked_bool,
+    checked_name,
+    checked_optional_name,
+    checked_semantics,
+    checked_string,
+)
 
-COMMIT_TIME, EVENT_TIME, CUSTOM = "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"
-IGNORE_DEFAULTS, FILL_UNAVAILABLE = "IGNORE_DEFAULTS", "FILL_UNAVAILABLE"
 META_KEY, OPERATION = "_hoodie_record_key", "_hoodie_operation"
-_BY_ORDERING = {
-    "DefaultHoodieRecordPayload",
-    "EventTimeAvroPayload",
-    "FirstValueAvroPayload",
-    "MySqlDebeziumAvroPayload",
-}
-_PAYLOADS = "org.apache.hudi.common.model."
 
 Names = str | list[str] | tuple[str, ...]
 """A column, or several."""
@@ -191,16 +189,8 @@ class RowMerge:
 
     @property
     def needs_commit_order(self) -> bool:
-        """True if the result depends on the order of newer rows even if their ordering values differ.
-
-        If one row wins as a whole, the order decides only between equal ordering values. If the winning row is filled
-        from the others, each fills the values that the preceding ones have left.
-        """
-        if self.partial or "hoodie.table.partial.update.mode" in self.properties:
-            return True
-        mode = self.properties.get("hoodie.record.merge.mode", CUSTOM)
-        payload = self.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
-        return mode == COMMIT_TIME or (mode == CUSTOM and payload not in _BY_ORDERING)
+        """True if the result depends on the order of newer rows even if their ordering values differ."""
+        return _mortice.needs_commit_order(self.properties, self.semantics, self.partial)
 
     def __call__(self, older: pa.Table, newer: pa.Table) -> pa.Table:
         """Merges Arrow data."""
@@ -258,64 +248,17 @@ def _properties(
     delete_marker: str | None = None,
 ) -> tuple[dict[str, str], str | None]:
     """Returns the `hoodie.properties` of a table that merges by these rules, and the full name of the payload class."""
-    fields = _names("ordering", ordering)
-    mode = _constant("mode", mode, (EVENT_TIME, COMMIT_TIME, CUSTOM))
-    partial_update = _constant("partial_update", partial_update, (IGNORE_DEFAULTS, FILL_UNAVAILABLE))
-    properties = {"hoodie.table.ordering.fields": ",".join(fields), "hoodie.table.precombine.field": ",".join(fields)}
-    if (delete_field is None) != (delete_marker is None):
-        raise InvalidArgumentError("delete_field and delete_marker must be given together")
-    if delete_field is not None:
-        properties["hoodie.payload.delete.field"] = checked_name("delete_field", delete_field)
-        properties["hoodie.payload.delete.marker"] = checked_name("delete_marker", delete_marker)
-    if payload is not None or mode == CUSTOM or semantics != DEFAULT_SEMANTICS:
-        if payload is None:
-            raise InvalidArgumentError(
-                "payload is missing: the mode custom, and the semantics 0.x, require a payload class"
-                " (OverwriteWithLatestAvroPayload, DefaultHoodieRecordPayload)"
-            )
-        if mode not in {None, CUSTOM}:
-            raise InvalidArgumentError(f"mode={mode!r} must not be given with payload, which defines the merge")
-        if partial_update is not None:
-            raise InvalidArgumentError("partial_update must not be given with payload, which defines what is filled")
-        payload = _class(checked_name("payload", payload))
-        version = "8" if semantics == DEFAULT_SEMANTICS else "6"
-        return properties | {"hoodie.table.version": version, "hoodie.compaction.payload.class": payload}, payload
-    if mode is None:
-        mode = EVENT_TIME if fields else COMMIT_TIME
-    if mode == EVENT_TIME and not fields:
-        raise InvalidArgumentError(
-            "ordering is missing: event_time_ordering compares the values of one or more columns"
-        )
-    properties |= {"hoodie.table.version": "9", "hoodie.record.merge.mode": mode}
-    return properties | _filling(partial_update, unavailable), None
-
-
-def _constant(argument: str, value: str | None, constants: tuple[str, ...]) -> str | None:
-    """Returns Hudi's constant, which may be given in any case."""
-    if value is None:
-        return None
-    if not isinstance(value, str) or value.upper() not in constants:
-        *first, last = (repr(constant.lower()) for constant in constants)
-        raise InvalidArgumentError(f"{argument} must be {', '.join(first)} or {last}, got {value!r}")
-    return value.upper()
-
-
-def _filling(partial_update: str | None, unavailable: str | None) -> dict[str, str]:
-    if (partial_update == FILL_UNAVAILABLE) != (unavailable is not None):
-        raise InvalidArgumentError("unavailable must be given if partial_update is fill_unavailable, and only then")
-    if partial_update is None:
-        return {}
-    marker = {} if unavailable is None else {"hoodie.write.partial.update.unavailable.value": unavailable}
-    prefix = "hoodie.record.merge.property."
-    return {
-        "hoodie.table.partial.update.mode": partial_update,
-        **{f"{prefix}{name}": checked_name("unavailable", value) for name, value in marker.items()},
-    }
-
-
-def _class(payload: str) -> str:
-    """Returns the full name of a payload class of Hudi that was named without its package."""
-    return payload if "." in payload or merging_of(payload) is not None else _PAYLOADS + payload
+    return _mortice.merge_rules(
+        semantics=semantics,
+        ordering=_names("ordering", ordering),
+        mode=checked_optional_name("mode", mode),
+        payload=checked_optional_name("payload", payload),
+        is_registered=merging_of(payload) is not None,
+        partial_update=checked_optional_name("partial_update", partial_update),
+        unavailable=checked_optional_name("unavailable", unavailable),
+        delete_field=checked_optional_name("delete_field", delete_field),
+        delete_marker=checked_optional_name("delete_marker", delete_marker),
+    )
 
 
 def _names(argument: str, names: Names | None) -> list[str]:

@@ -86,7 +86,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     alter_schema::add_functions(module)?;
     module.add_function(wrap_pyfunction!(merge_into::merge_into, module)?)?;
     module.add_class::<distributed::StageBatches>()?;
-    module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    merge_rows::add_functions(module)?;
     add_recovery_functions(module)?;
     module.add_class::<distributed_service::DistributedService>()?;
     module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
