@@ -14,8 +14,6 @@ use mortice_storage::FileStore;
 use mortice_table::file_group::list_table;
 use mortice_table::plan::OpenTable;
 
-const ENABLE: &str = option_names::METADATA_ENABLE.name();
-
 /// What is to be done with a metadata table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetadataBuildRequest {
@@ -112,25 +110,26 @@ fn open_table(
         return Err(Error::invalid_argument(message));
     }
     let mut options = options.clone();
-    options.insert(ENABLE.to_owned(), (!request.deletes).to_string());
+    options.insert(option_names::METADATA_ENABLE.name().to_owned(), (!request.deletes).to_string());
     // The metadata table may be damaged.
     let table = location.open_table(ReadOptions { metadata: false, ..read_options(&options)? })?;
     let target = WritableTable::of_table(location, table, &options, "metadata")?;
     // Hudi has no option for one of the indexes.
-    let values = MetadataUpkeep::index_options(target.options(), &request.added, &request.dropped)?;
-    Ok(target.with_options(values))
+    let indexes = target.metadata_options().clone().with_indexes(&request.added, &request.dropped)?;
+    Ok(target.with_metadata_options(indexes))
 }
 
 fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<MetadataBuildResult> {
     let (store, table) = (target.store(), target.latest());
     table.check_nothing_is_registered()?;
-    let mut planned = MetadataUpkeep::planned(store, &table, target.options())?;
-    let is_unusable = matches!(MetadataUpkeep::find(store, &table, target.options())?, FoundMetadata::Unusable(_));
+    let mut planned = MetadataUpkeep::planned(store, &table, target.metadata_options())?;
+    let is_unusable =
+        matches!(MetadataUpkeep::find(store, &table, target.metadata_options())?, FoundMetadata::Unusable(_));
     let rebuilds = request.rebuilds || is_unusable && !request.deletes;
     let builds = !request.deletes && (rebuilds || !request.added.is_empty() || planned.before.is_empty());
     let in_table = |error: Error| error.in_file(target.uri());
     if builds {
-        MetadataUpkeep::check_can_build(&table, target.options()).map_err(in_table)?;
+        MetadataUpkeep::check_can_build(&table, target.metadata_options()).map_err(in_table)?;
     }
     let is_dropped = |name: &String| planned.dropped.contains(name) && !planned.added.contains(name);
     let mut after: BTreeSet<String> = planned.before.iter().filter(|name| !is_dropped(name)).cloned().collect();

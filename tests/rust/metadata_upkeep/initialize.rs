@@ -6,15 +6,15 @@ use std::sync::Arc;
 use mortice::avro::{Schema, Value, decode_value};
 use mortice::config::{PropertiesFile, ReadOptions, WriteOptions};
 use mortice::hfile::HFile;
-use mortice::metadata_upkeep::MetadataUpkeep;
+use mortice::metadata_upkeep::{MetadataOptions, MetadataUpkeep};
 use mortice::storage::MemoryFile;
 
 use super::hudi_commit::commits;
 use super::metadata_records::{member, records_of, sorted};
 use super::table_copy::{METADATA, TableCopy, check_listing};
 
-fn options(entries: &[(&str, &str)]) -> WriteOptions {
-    WriteOptions::resolve(entries.iter().copied()).unwrap()
+fn options(entries: &[(&str, &str)]) -> MetadataOptions {
+    MetadataOptions::resolve(&WriteOptions::resolve(entries.iter().copied()).unwrap()).unwrap()
 }
 
 fn initialize(table: &TableCopy, entries: &[(&str, &str)]) -> bool {
@@ -64,7 +64,8 @@ fn a_metadata_table_is_deleted_and_built_again() {
         let key = "hoodie.table.metadata.partitions";
         assert_eq!(properties(&table, ".hoodie/hoodie.properties").get(key), Some(partitions), "{name}");
         check_listing(&table, name);
-        let upkeep = MetadataUpkeep::open(table.store(), &table.open(ReadOptions::default()), &WriteOptions::default());
+        let upkeep =
+            MetadataUpkeep::open(table.store(), &table.open(ReadOptions::default()), &MetadataOptions::default());
         assert!(upkeep.unwrap().is_some(), "{name}");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mortice::avro::Value;
-use mortice::config::{ReadOptions, WriteOptions};
-use mortice::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
+use mortice::config::ReadOptions;
+use mortice::metadata_upkeep::{CommitUpdate, MetadataOptions, MetadataUpkeep};
 use mortice::write::WriteStatus;
 
 use super::hudi_commit::{HudiCommit, commits};
@@ -36,7 +36,7 @@ impl Replay {
 
     pub fn upkeep(&self) -> MetadataUpkeep {
         let table = self.table.open(ReadOptions::default());
-        MetadataUpkeep::open(self.table.store(), &table, &WriteOptions::default()).unwrap().unwrap()
+        MetadataUpkeep::open(self.table.store(), &table, &MetadataOptions::default()).unwrap().unwrap()
     }
 
     /// Writes the commit to the metadata table.

@@ -8,7 +8,7 @@ use mortice::avro::{Schema, Value, decode_value};
 use mortice::commit::Clock;
 use mortice::config::{ReadOptions, TableConfig, WriteOptions};
 use mortice::hfile::HFile;
-use mortice::metadata_upkeep::MetadataUpkeep;
+use mortice::metadata_upkeep::{MetadataOptions, MetadataUpkeep};
 use mortice::services::MetadataServices;
 use mortice::storage::{MemoryFile, Storage};
 use mortice::timeline::Timeline;
@@ -25,7 +25,7 @@ fn options(entries: &[(&str, &str)]) -> WriteOptions {
 
 fn upkeep(table: &TableCopy) -> MetadataUpkeep {
     let open = table.open(ReadOptions::default());
-    MetadataUpkeep::open(table.store(), &open, &WriteOptions::default()).unwrap().unwrap()
+    MetadataUpkeep::open(table.store(), &open, &MetadataOptions::default()).unwrap().unwrap()
 }
 
 fn timeline_of(table: &TableCopy) -> Timeline {

@@ -15,13 +15,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::build::drop_metadata_table::drop_metadata_table;
-use super::build::wanted_partitions::{is_enabled, rebuilds_unusable};
 use super::metadata_folder::{MetadataFolder, is_defect};
-use super::partition_kind::{ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
+use super::options::MetadataOptions;
+use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::upkeep::MetadataUpkeep;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::WriteOptions;
+use mortice_merge::config::option_names::REBUILD_UNUSABLE;
 use mortice_storage::{FileStore, parallel};
 use mortice_table::file_group::{FileSystemView, PartitionFiles};
 use mortice_table::metadata_table::{check_complete, check_log_files};
@@ -42,7 +42,11 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// `Unsupported`, by name, as for [`Self::open`]; those of the storage, which say nothing of the metadata table.
-    pub fn find(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<FoundMetadata> {
+    pub fn find(
+        store: &Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &MetadataOptions,
+    ) -> Result<FoundMetadata> {
         let Some(listed) = Self::listed(store.as_ref(), table, options)? else { return Ok(FoundMetadata::Sound(None)) };
         let found = MetadataFolder::open(store).and_then(|folder| {
             check(&folder, &table.timeline, &listed)?;
@@ -68,11 +72,11 @@ impl MetadataUpkeep {
     pub fn drop_unusable(
         store: &Arc<dyn FileStore>,
         table: &OpenTable,
-        options: &WriteOptions,
+        options: &MetadataOptions,
         defect: Option<&str>,
     ) -> Result<()> {
-        let is_rebuilt = is_enabled(options)?;
-        if is_rebuilt && !rebuilds_unusable(options)? {
+        let is_rebuilt = options.is_enabled();
+        if is_rebuilt && !options.rebuilds_unusable() {
             return Err(Error::invalid_table(format!(
                 "the metadata table cannot be maintained, and {REBUILD_UNUSABLE} is false: build it again, with \
                  Table.build_metadata(rebuild=True) or `mortice metadata build --rebuild`; {}",

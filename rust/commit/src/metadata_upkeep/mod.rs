@@ -8,6 +8,7 @@
 //! | `records` | the records of each partition, and their Avro bytes |
 //! | `build` | new metadata tables and partitions, and their deletion |
 //! | `partition_kind` | the partitions that can be maintained, and which ones a table has |
+//! | `options` | what options say of the metadata table |
 //! | `metadata_folder` | properties, timeline and file groups of the metadata table; names of its next log files |
 //! | `delta_commit` | writes records as a delta commit |
 //! | `upkeep` | the entry point: [`MetadataUpkeep`] |
@@ -25,6 +26,7 @@ mod defects;
 mod delta_commit;
 mod leftovers;
 mod metadata_folder;
+mod options;
 mod partition_kind;
 mod records;
 mod roll_back;
@@ -36,6 +38,7 @@ pub use build::record_index_files::{IndexFiles, IndexTarget, IndexedGroup, NewRe
 pub use defects::FoundMetadata;
 pub use leftovers::MetadataLeftovers;
 pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};
+pub use options::MetadataOptions;
 pub use partition_kind::maintained_partitions;
 pub use records::bloom_filters::keeps_blooms;
 pub use records::commit_update::CommitUpdate;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{Properties, WriteOption, option_names};
+use mortice_merge::config::Properties;
+use mortice_merge::config::option_names::DROP_UNSUPPORTED;
 
 /// The property that names the partitions that are complete.
 pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
@@ -13,12 +14,6 @@ pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
 /// The property that names the partitions of a metadata table that was deleted to be built again, until it is: the
 /// writer that goes on builds the same ones. Hudi keeps properties that it does not know.
 pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
-
-/// The option that drops partitions that cannot be maintained.
-pub(super) const DROP_UNSUPPORTED: WriteOption<option_names::OptionalBoolean> = option_names::DROP_UNSUPPORTED;
-
-/// The option that builds a metadata table again that is gone, damaged or behind the table.
-pub(super) const REBUILD_UNUSABLE: WriteOption<option_names::OptionalBoolean> = option_names::REBUILD_UNUSABLE;
 
 /// A partition that can be maintained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

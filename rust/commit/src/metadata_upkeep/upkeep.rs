@@ -6,9 +6,10 @@ use super::build::change_partitions::{change_partitions, decided_changes};
 use super::build::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
 use super::build::index_builder::{IndexBuilder, LocalIndexBuilder};
 use super::build::new_metadata_table::{create_metadata_table, new_partitions};
-use super::build::wanted_partitions::{drops_unsupported, index_options, is_enabled, options_for, options_with};
+use super::build::wanted_partitions::{options_for, options_with};
 use super::delta_commit::{heartbeat, write_checked_delta_commit};
 use super::metadata_folder::{MetadataFolder, is_defect};
+use super::options::MetadataOptions;
 use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::commit_update::CommitUpdate;
 use super::records::indexed_columns::{ColumnChoice, IndexDefinitions};
@@ -17,7 +18,7 @@ use super::records::{bloom_filters, column_stats, files, partition_stats, record
 use crate::commit::Clock;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{TimelineLayout, WriteOptions};
+use mortice_merge::config::TimelineLayout;
 use mortice_storage::FileStore;
 use mortice_table::metadata_table::{MetadataTable, check_complete};
 use mortice_table::plan::OpenTable;
@@ -52,10 +53,10 @@ pub struct PlannedPartitions {
 
 /// Options by which partitions are built again that were deleted for that.
 fn options_to_rebuild(
-    options: &WriteOptions,
+    options: &MetadataOptions,
     listed: &ListedPartitions,
     to_rebuild: &ListedPartitions,
-) -> WriteOptions {
+) -> MetadataOptions {
     match (to_rebuild.is_empty(), listed.is_empty()) {
         (true, _) => options.clone(),
         (false, true) => options_for(options, to_rebuild),
@@ -70,7 +71,7 @@ impl MetadataUpkeep {
     /// # Errors
     /// `Unsupported`, by name, if a partition cannot be maintained and is not to be dropped; `InvalidTable` if the
     /// metadata table cannot be read.
-    pub fn open(store: Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<Option<Self>> {
+    pub fn open(store: Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &MetadataOptions) -> Result<Option<Self>> {
         let Some(listed) = Self::listed(store.as_ref(), table, options)? else { return Ok(None) };
         let folder = MetadataFolder::open(&store).map_err(|error| match is_defect(&error) {
             true => Error::invalid_table(UNREADABLE).caused_by(error),
@@ -83,10 +84,10 @@ impl MetadataUpkeep {
     pub(super) fn listed(
         store: &dyn FileStore,
         table: &OpenTable,
-        options: &WriteOptions,
+        options: &MetadataOptions,
     ) -> Result<Option<ListedPartitions>> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
-        if is_enabled(options)? && !drops_unsupported(options)? {
+        if options.is_enabled() && !options.drops_unsupported {
             listed.check_known().map_err(|error| error.in_file(store.full_path(PROPERTIES)))?;
         }
         Ok((!listed.is_empty()).then_some(listed))
@@ -96,7 +97,7 @@ impl MetadataUpkeep {
     pub(super) fn of_folder(
         folder: MetadataFolder,
         table: &Arc<OpenTable>,
-        options: &WriteOptions,
+        options: &MetadataOptions,
         listed: ListedPartitions,
     ) -> Result<Self> {
         let definitions = IndexDefinitions::load(folder.store().as_ref())?;
@@ -104,7 +105,7 @@ impl MetadataUpkeep {
             definitions.check_record_index()?;
         }
         let (table, clock) = (Arc::clone(table), Clock::new(&table.config, folder.store().time()));
-        let columns = ColumnChoice::from_options(options)?;
+        let columns = options.columns.clone();
         Ok(Self { table, folder, clock, listed, definitions, columns })
     }
 
@@ -121,7 +122,7 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
-    pub fn initialize(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<bool> {
+    pub fn initialize(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &MetadataOptions) -> Result<bool> {
         Self::initialize_with(store, table, options, &LocalIndexBuilder::default())
     }
 
@@ -132,14 +133,14 @@ impl MetadataUpkeep {
     pub fn initialize_with(
         store: &Arc<dyn FileStore>,
         table: &Arc<OpenTable>,
-        options: &WriteOptions,
+        options: &MetadataOptions,
         builder: &dyn IndexBuilder,
     ) -> Result<bool> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
-        if !is_enabled(options)? {
+        if !options.is_enabled() {
             return drop_metadata_table(store, &table.config.properties, false);
         }
-        if drops_unsupported(options)? && !listed.unknown.is_empty() {
+        if options.drops_unsupported && !listed.unknown.is_empty() {
             drop_partitions(store, &listed.unknown, &[])?;
             return Ok(true);
         }
@@ -151,22 +152,26 @@ impl MetadataUpkeep {
         if !to_rebuild.is_empty() && to_rebuild.known.is_subset(&listed.known) {
             forget_rebuilt(store)?;
         }
-        change_partitions(store, table, (&options, &listed), builder)
+        change_partitions(store, table, &options, &listed, builder)
     }
 
     /// What [`Self::initialize`] would do.
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported` for options; those of reading the table.
-    pub fn planned(store: &Arc<dyn FileStore>, table: &OpenTable, options: &WriteOptions) -> Result<PlannedPartitions> {
+    pub fn planned(
+        store: &Arc<dyn FileStore>,
+        table: &OpenTable,
+        options: &MetadataOptions,
+    ) -> Result<PlannedPartitions> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         let names = |kinds: &[PartitionKind]| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
         let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);
         let unlisted = listed.unlisted().into_iter().map(str::to_owned).collect();
         let mut planned = PlannedPartitions { before: listed.names(), unlisted, ..PlannedPartitions::default() };
-        if !is_enabled(options)? {
+        if !options.is_enabled() {
             planned.dropped.clone_from(&planned.before);
-        } else if drops_unsupported(options)? && !listed.unknown.is_empty() {
+        } else if options.drops_unsupported && !listed.unknown.is_empty() {
             planned.dropped.clone_from(&listed.unknown);
         } else if listed.is_empty() {
             planned.added = names(&new_partitions(table, &options_to_rebuild(options, &listed, &to_rebuild))?);
@@ -178,22 +183,14 @@ impl MetadataUpkeep {
         Ok(planned)
     }
 
-    /// Options that add indexes of the metadata table and drop others, by the names of their partitions.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, by name, for what is no index that can be maintained, and for `files`, which is no index.
-    pub fn index_options(options: &WriteOptions, added: &[String], dropped: &[String]) -> Result<WriteOptions> {
-        index_options(options, added, dropped)
-    }
-
     /// Makes sure that a metadata table can be built from a listing now.
     ///
     /// # Errors
     /// `Unsupported`, by name, for a partition that cannot be maintained and is not to be dropped; up to table version
     /// 7 while an instant is pending, whose files could be taken for complete.
-    pub fn check_can_build(table: &OpenTable, options: &WriteOptions) -> Result<()> {
+    pub fn check_can_build(table: &OpenTable, options: &MetadataOptions) -> Result<()> {
         let listed = ListedPartitions::of_properties(&table.config.properties);
-        if !drops_unsupported(options)? {
+        if !options.drops_unsupported {
             listed.check_known()?;
         }
         let pending = table.timeline.pending_writes().next();
@@ -217,8 +214,8 @@ impl MetadataUpkeep {
     pub fn drop_to_rebuild(
         store: &Arc<dyn FileStore>,
         table: &OpenTable,
-        options: &WriteOptions,
-    ) -> Result<WriteOptions> {
+        options: &MetadataOptions,
+    ) -> Result<MetadataOptions> {
         let properties = &table.config.properties;
         let listed = ListedPartitions::of_properties(properties);
         let before = if listed.is_empty() { ListedPartitions::to_rebuild(properties) } else { listed };
@@ -231,7 +228,11 @@ impl MetadataUpkeep {
     ///
     /// # Errors
     /// As for [`Self::initialize`].
-    pub fn rebuild_dropped(store: &Arc<dyn FileStore>, table: &Arc<OpenTable>, options: &WriteOptions) -> Result<()> {
+    pub fn rebuild_dropped(
+        store: &Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &MetadataOptions,
+    ) -> Result<()> {
         let properties = &table.config.properties;
         let is_dropped = ListedPartitions::of_properties(properties).is_empty()
             && !ListedPartitions::to_rebuild(properties).is_empty();

@@ -9,7 +9,7 @@ use super::state::TableState;
 use crate::commit::{
     Clock, CommitValidator, Concurrency, FencedStore, HeldLock, TimelineWriter, UndoneWrite, check_version,
 };
-use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataUpkeep};
+use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataOptions, MetadataUpkeep};
 use mortice_base::error::Result;
 use mortice_base::progress::Progress;
 use mortice_base::time::Time;
@@ -50,6 +50,8 @@ pub struct WritableTable {
     store: Arc<dyn FileStore>,
     /// By their newest names.
     options: WriteOptions,
+    /// What they say of the metadata table.
+    metadata_options: MetadataOptions,
     warnings: Vec<String>,
     concurrency: Arc<Concurrency>,
     /// Checks the table before a write of rows is completed. Services after it are commits of their own.
@@ -106,6 +108,7 @@ impl WritableTable {
         Ok(Self {
             location: location.clone(),
             store,
+            metadata_options: MetadataOptions::resolve(&options)?,
             options,
             warnings,
             concurrency: Arc::new(concurrency),
@@ -127,10 +130,10 @@ impl WritableTable {
         Self { index_builder, ..self }
     }
 
-    /// The table with other options, which were checked.
+    /// The table with other options of the metadata table.
     #[must_use]
-    pub fn with_options(self, options: WriteOptions) -> Self {
-        Self { options, ..self }
+    pub fn with_metadata_options(self, metadata_options: MetadataOptions) -> Self {
+        Self { metadata_options, ..self }
     }
 
     /// Where the table is.
@@ -167,6 +170,12 @@ impl WritableTable {
     #[must_use]
     pub fn options(&self) -> &WriteOptions {
         &self.options
+    }
+
+    /// What options say of the metadata table.
+    #[must_use]
+    pub fn metadata_options(&self) -> &MetadataOptions {
+        &self.metadata_options
     }
 
     /// Sentences on options that have no effect.
@@ -227,7 +236,7 @@ impl WritableTable {
     /// # Errors
     /// `Unsupported` for partitions of it that are not maintained; those of reading it.
     pub fn metadata(&self, table: &Arc<OpenTable>) -> Result<Option<MetadataUpkeep>> {
-        MetadataUpkeep::open(Arc::clone(&self.store), table, &self.options)
+        MetadataUpkeep::open(Arc::clone(&self.store), table, &self.metadata_options)
     }
 
     /// The table with its metadata table.
@@ -272,7 +281,7 @@ impl WritableTable {
     /// # Errors
     /// As for [`MetadataUpkeep::drop_unusable`].
     pub fn without_metadata(&self, table: &OpenTable, defect: String) -> Result<TableState> {
-        MetadataUpkeep::drop_unusable(&self.store, table, &self.options, Some(&defect))?;
+        MetadataUpkeep::drop_unusable(&self.store, table, &self.metadata_options, Some(&defect))?;
         Ok(self.state_with(self.reopen()?, None, Some(defect)))
     }
 
@@ -293,7 +302,7 @@ impl WritableTable {
     /// # Errors
     /// As for [`MetadataUpkeep::find`].
     pub fn examined_state(&self, table: Arc<OpenTable>) -> Result<TableState> {
-        match MetadataUpkeep::find(&self.store, &table, &self.options)? {
+        match MetadataUpkeep::find(&self.store, &table, &self.metadata_options)? {
             FoundMetadata::Sound(metadata) => Ok(self.state_with(table, metadata.map(|metadata| *metadata), None)),
             FoundMetadata::Unusable(defect) => Ok(self.state_with(table, None, Some(defect.to_string()))),
         }
@@ -330,7 +339,7 @@ impl WritableTable {
             let state = self.sound_state(table)?;
             let done = work(&state)?;
             if state.defect.is_some() {
-                MetadataUpkeep::rebuild_dropped(&self.store, &self.reopen()?, &self.options)?;
+                MetadataUpkeep::rebuild_dropped(&self.store, &self.reopen()?, &self.metadata_options)?;
             }
             Ok(done)
         })

@@ -17,10 +17,9 @@ use super::restore::BegunRestore;
 use super::rollback::{Rollbacks, UndoneFiles};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
-use mortice_commit::metadata_upkeep::MetadataUpkeep;
+use mortice_commit::metadata_upkeep::{MetadataOptions, MetadataUpkeep};
 use mortice_commit::writable_table::{TableLocation, TableState, WritableTable};
 use mortice_formats::filter::Filter;
-use mortice_merge::config::WriteOptions;
 use mortice_storage::Storage;
 use mortice_table::file_group::files_of;
 use mortice_table::timeline::{Instant, Timeline};
@@ -93,7 +92,7 @@ fn restore_locked(
     (table, state): (&WritableTable, &TableState),
     time: &RequestedTime,
     is_dry_run: bool,
-) -> Result<(RestoreResult, Option<WriteOptions>)> {
+) -> Result<(RestoreResult, Option<MetadataOptions>)> {
     let (rollbacks, timeline) = (Rollbacks::new(state), &state.table.timeline);
     let begun = rollbacks.begun_restore(timeline)?;
     if let Some(other) = begun.as_ref().filter(|begun| begun.restored_to != *time) {
@@ -118,9 +117,9 @@ fn restore_locked(
         metadata.can_undo(&instants, &gone.collect::<Vec<_>>())
     });
     let (rollbacks, options) = match keeps_metadata {
-        true => (rollbacks, table.options().clone()),
+        true => (rollbacks, table.metadata_options().clone()),
         false => {
-            let again = MetadataUpkeep::drop_to_rebuild(&state.store, &state.table, table.options())?;
+            let again = MetadataUpkeep::drop_to_rebuild(&state.store, &state.table, table.metadata_options())?;
             (Rollbacks::without_metadata(state), again)
         }
     };

@@ -12,9 +12,8 @@ use super::restore::check_no_restore;
 use super::rollback::{BegunRollback, Rollbacks, UndoneFiles};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_commit::metadata_upkeep::MetadataUpkeep;
+use mortice_commit::metadata_upkeep::{MetadataOptions, MetadataUpkeep};
 use mortice_commit::writable_table::{TableLocation, TableState, WritableTable};
-use mortice_merge::config::WriteOptions;
 use mortice_table::timeline::{Action, Instant, InstantState};
 
 /// An instant that was undone, or would be.
@@ -76,7 +75,7 @@ fn rollback(
     let undone = target.examined(is_dry_run, |state| {
         let undone = roll_back((&target, state), &time, is_dry_run)?;
         if !is_dry_run {
-            MetadataUpkeep::rebuild_dropped(target.store(), &target.reopen()?, target.options())?;
+            MetadataUpkeep::rebuild_dropped(target.store(), &target.reopen()?, target.metadata_options())?;
         }
         Ok(undone)
     });
@@ -94,7 +93,7 @@ fn roll_back(
         // Its instant may be gone from the timeline already, and may have been completed before.
         let undone = preview(state, &target, UndoneFiles::OfInstant)?;
         if !is_dry_run {
-            able_rollbacks(state, table.options(), &target)?.finish_pending()?;
+            able_rollbacks(state, table.metadata_options(), &target)?.finish_pending()?;
         }
         return Ok(RollbackResult { rollback: (!is_dry_run).then_some(rollback), ..undone });
     }
@@ -111,13 +110,14 @@ fn roll_back(
     if is_dry_run {
         return Ok(undone);
     }
-    let rollbacks = if target.is_completed() { able_rollbacks(state, table.options(), &target)? } else { rollbacks };
+    let rollbacks =
+        if target.is_completed() { able_rollbacks(state, table.metadata_options(), &target)? } else { rollbacks };
     Ok(RollbackResult { rollback: rollbacks.roll_back(time)?, ..undone })
 }
 
 /// Rollbacks with the metadata table, if an instant can be undone there. Otherwise it is deleted, and named for being
 /// built again.
-fn able_rollbacks<'a>(state: &'a TableState, options: &WriteOptions, target: &Instant) -> Result<Rollbacks<'a>> {
+fn able_rollbacks<'a>(state: &'a TableState, options: &MetadataOptions, target: &Instant) -> Result<Rollbacks<'a>> {
     match &state.metadata {
         Some(metadata) if !metadata.can_roll_back(target) => {
             MetadataUpkeep::drop_to_rebuild(&state.store, &state.table, options)?;

@@ -159,17 +159,23 @@ pub(super) fn repaired(target: &WritableTable, table: Arc<OpenTable>) -> Result<
     if failed.is_changed() {
         state.table = target.reopen()?;
     }
-    let is_changed =
-        MetadataUpkeep::initialize_with(target.store(), &state.table, target.options(), target.index_builder())?;
+    let is_changed = MetadataUpkeep::initialize_with(
+        target.store(),
+        &state.table,
+        target.metadata_options(),
+        target.index_builder(),
+    )?;
     if is_changed || serve_metadata(target, &state)? { target.state() } else { Ok(state) }
 }
 
 /// Runs the services of the metadata table. One that they find damaged is built again. Returns true if it was changed.
 fn serve_metadata(target: &WritableTable, state: &TableState) -> Result<bool> {
     let Some(metadata) = &state.metadata else { return Ok(false) };
-    let (store, table, options) = (target.store(), &state.table, target.options());
+    let (store, table, options) = (target.store(), &state.table, target.metadata_options());
     let (config, timeline) = (&table.config, &table.timeline);
-    match (MetadataServices { store, config, timeline, clock: &state.clock, options }).run(metadata.timeline()) {
+    match (MetadataServices { store, config, timeline, clock: &state.clock, options: target.options() })
+        .run(metadata.timeline())
+    {
         Err(error) if is_defect(&error) => {
             MetadataUpkeep::drop_unusable(store, table, options, Some(&error.to_string()))?;
             MetadataUpkeep::initialize_with(store, &target.reopen()?, options, target.index_builder())?;

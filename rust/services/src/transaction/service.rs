@@ -114,10 +114,11 @@ pub(crate) fn change_metadata(target: &WritableTable, rebuilds: bool) -> Result<
         let mut target = target.clone();
         if rebuilds {
             check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
-            MetadataUpkeep::check_can_build(&table, target.options()).map_err(|error| error.in_file(target.uri()))?;
+            MetadataUpkeep::check_can_build(&table, target.metadata_options())
+                .map_err(|error| error.in_file(target.uri()))?;
             if !table.config.metadata_partitions.is_empty() {
-                let options = MetadataUpkeep::drop_to_rebuild(target.store(), &table, target.options())?;
-                target = target.with_options(options);
+                let options = MetadataUpkeep::drop_to_rebuild(target.store(), &table, target.metadata_options())?;
+                target = target.with_metadata_options(options);
                 table = target.reopen()?;
             }
         }

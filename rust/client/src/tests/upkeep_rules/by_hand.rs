@@ -14,7 +14,7 @@ use mortice_avro::Schema;
 use mortice_base::error::Result;
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_commit::commit::{Clock, TimelineWriter};
-use mortice_commit::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
+use mortice_commit::metadata_upkeep::{CommitUpdate, MetadataOptions, MetadataUpkeep};
 use mortice_formats::log::writer::{BlockHeader, DeleteColumns, PartitionPath, delete_block};
 use mortice_merge::config::{TableType, WriteOptions};
 use mortice_storage::{FileStore, LocalStorage};
@@ -36,6 +36,10 @@ pub(in super::super) const ALL: [(&str, &str); 4] = [
 
 pub(in super::super) fn write_options(given: &[(&str, &str)]) -> WriteOptions {
     WriteOptions::resolve(given.iter().copied()).unwrap()
+}
+
+pub(in super::super) fn metadata_options(given: &[(&str, &str)]) -> MetadataOptions {
+    MetadataOptions::resolve(&write_options(given)).unwrap()
 }
 
 /// A requested time, by the minute.
@@ -77,7 +81,7 @@ impl ByHand {
     }
 
     pub(in super::super) fn initialize(&self) -> bool {
-        let options = write_options(&self.given);
+        let options = metadata_options(&self.given);
         MetadataUpkeep::initialize(&self.store(), &self.table.open(true), &options).unwrap()
     }
 
@@ -90,7 +94,7 @@ impl ByHand {
     }
 
     pub(in super::super) fn upkeep_in(&self, store: Arc<dyn FileStore>) -> Result<MetadataUpkeep> {
-        MetadataUpkeep::open(store, &self.table.open(true), &write_options(&self.given)).map(Option::unwrap)
+        MetadataUpkeep::open(store, &self.table.open(true), &metadata_options(&self.given)).map(Option::unwrap)
     }
 
     pub(in super::super) fn timeline(&self) -> TimelineWriter {

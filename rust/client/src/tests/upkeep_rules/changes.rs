@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::super::simulation::{Random, seeds};
-use super::by_hand::{ByHand, time, write_options};
+use super::by_hand::{ByHand, metadata_options, time};
 use mortice_base::error::ErrorKind;
 use mortice_commit::commit::update_properties;
-use mortice_commit::metadata_upkeep::{FoundMetadata, MetadataUpkeep, PlannedPartitions};
-use mortice_merge::config::WriteOptions;
+use mortice_commit::metadata_upkeep::{FoundMetadata, MetadataOptions, MetadataUpkeep, PlannedPartitions};
 use mortice_table::timeline::Action;
 
 const COMPLETED: &str = "hoodie.table.metadata.partitions";
@@ -39,11 +38,11 @@ fn properties(by_hand: &ByHand, name: &str) -> BTreeSet<String> {
     by_hand.table.open(false).config.properties.list(&[name]).into_iter().collect()
 }
 
-fn planned(by_hand: &ByHand, options: &WriteOptions) -> PlannedPartitions {
+fn planned(by_hand: &ByHand, options: &MetadataOptions) -> PlannedPartitions {
     MetadataUpkeep::planned(&by_hand.store(), &by_hand.table.open(false), options).unwrap()
 }
 
-fn initialize(by_hand: &ByHand, options: &WriteOptions) -> bool {
+fn initialize(by_hand: &ByHand, options: &MetadataOptions) -> bool {
     MetadataUpkeep::initialize(&by_hand.store(), &by_hand.table.open(false), options).unwrap()
 }
 
@@ -111,7 +110,7 @@ fn a_table_has_the_partitions_that_options_ask_for_as_planned() {
             false => expected(version, &known, &given, has_to_wait && version == 6),
         };
         given.extend(is_off.then_some((ENABLE, "false")));
-        let options = write_options(&given);
+        let options = metadata_options(&given);
         // Partitions that cannot be maintained are dropped before anything else is looked at.
         for _ in 0..3 {
             let plan = planned(&by_hand, &options);
@@ -146,16 +145,16 @@ fn partitions_that_are_being_built_are_kept_up_and_dropped_as_others_are() {
     by_hand.insert(1, "x", &["a"]);
     set(&by_hand, INFLIGHT, UNKNOWN);
     let open = by_hand.table.open(false);
-    let error = MetadataUpkeep::open(by_hand.store(), &open, &WriteOptions::default()).err().unwrap();
+    let error = MetadataUpkeep::open(by_hand.store(), &open, &MetadataOptions::default()).err().unwrap();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(UNKNOWN), "{error}");
     assert!(error.to_string().contains("hoodie.properties"), "{error}");
-    let error = MetadataUpkeep::check_can_build(&open, &WriteOptions::default()).unwrap_err();
+    let error = MetadataUpkeep::check_can_build(&open, &MetadataOptions::default()).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains(UNKNOWN), "{error}");
-    MetadataUpkeep::check_can_build(&open, &write_options(&[DROP])).unwrap();
+    MetadataUpkeep::check_can_build(&open, &metadata_options(&[DROP])).unwrap();
     let before = properties(&by_hand, COMPLETED);
-    assert!(initialize(&by_hand, &write_options(&[DROP])));
+    assert!(initialize(&by_hand, &metadata_options(&[DROP])));
     assert_eq!((properties(&by_hand, COMPLETED), properties(&by_hand, INFLIGHT)), (before, BTreeSet::new()));
-    assert!(!initialize(&by_hand, &write_options(&[DROP])));
+    assert!(!initialize(&by_hand, &metadata_options(&[DROP])));
 }
 
 /// Files of a pending write could be taken for complete, up to version 7.
@@ -164,23 +163,23 @@ fn a_metadata_table_is_built_beside_a_pending_write_from_version_8_on() {
     for version in [6, 9] {
         let by_hand = ByHand::new(version, &[]);
         by_hand.insert(1, "x", &["a"]);
-        let off = write_options(&[(ENABLE, "false")]);
+        let off = metadata_options(&[(ENABLE, "false")]);
         assert!(initialize(&by_hand, &off) && !initialize(&by_hand, &off));
         assert!(by_hand.files_below(".hoodie/metadata").is_empty());
         by_hand.begin(&time(2), Action::DeltaCommit);
         let is_built = version > 6;
-        let check = MetadataUpkeep::check_can_build(&by_hand.table.open(false), &WriteOptions::default());
+        let check = MetadataUpkeep::check_can_build(&by_hand.table.open(false), &MetadataOptions::default());
         assert_eq!(check.is_ok(), is_built, "version {version}");
         let message = check.err().map(|error| error.to_string());
         assert!(message.is_none_or(|message| message.contains(time(2).as_str())));
-        assert_eq!(planned(&by_hand, &WriteOptions::default()).added.is_empty(), !is_built, "version {version}");
-        assert_eq!(initialize(&by_hand, &WriteOptions::default()), is_built, "version {version}");
+        assert_eq!(planned(&by_hand, &MetadataOptions::default()).added.is_empty(), !is_built, "version {version}");
+        assert_eq!(initialize(&by_hand, &MetadataOptions::default()), is_built, "version {version}");
         assert_eq!(by_hand.table.partitions().is_empty(), !is_built, "version {version}");
         // So is an index.
         let by_hand = ByHand::new(version, &[]);
         by_hand.insert(1, "x", &["a"]);
         by_hand.begin(&time(2), Action::DeltaCommit);
-        let index = write_options(&[(INDEXES[2].1, "true")]);
+        let index = metadata_options(&[(INDEXES[2].1, "true")]);
         assert_eq!(planned(&by_hand, &index).added.is_empty(), !is_built, "version {version}");
         assert_eq!(initialize(&by_hand, &index), is_built, "version {version}");
         assert_eq!(by_hand.table.partitions().contains("record_index"), is_built, "version {version}");
@@ -196,7 +195,7 @@ fn the_partitions_of_a_metadata_table_that_is_to_be_built_again_are_remembered()
         let by_hand = ByHand::new(version, &all);
         by_hand.insert(1, "x", &["a"]);
         let before = by_hand.table.partitions();
-        let none = WriteOptions::default();
+        let none = MetadataOptions::default();
         let drop_again =
             || MetadataUpkeep::drop_to_rebuild(&by_hand.store(), &by_hand.table.open(false), &none).unwrap();
         let again = drop_again();
@@ -206,7 +205,7 @@ fn the_partitions_of_a_metadata_table_that_is_to_be_built_again_are_remembered()
         assert_eq!(properties(&by_hand, REBUILT), before);
         assert_eq!(planned(&by_hand, &none).added.into_iter().collect::<BTreeSet<_>>(), before, "version {version}");
         // A writer of other options gets what it asks for.
-        let without = write_options(&[(INDEXES[1].1, "false")]);
+        let without = metadata_options(&[(INDEXES[1].1, "false")]);
         assert!(!planned(&by_hand, &without).added.contains(&"bloom_filters".to_owned()));
         assert!(initialize(&by_hand, &none));
         assert_eq!((by_hand.table.partitions(), properties(&by_hand, REBUILT)), (before.clone(), BTreeSet::new()));
@@ -216,7 +215,7 @@ fn the_partitions_of_a_metadata_table_that_is_to_be_built_again_are_remembered()
         assert_eq!((by_hand.table.partitions(), properties(&by_hand, REBUILT)), (before.clone(), BTreeSet::new()));
         // Without a metadata table nothing is remembered either.
         drop_again();
-        assert!(initialize(&by_hand, &write_options(&[(ENABLE, "false")])));
+        assert!(initialize(&by_hand, &metadata_options(&[(ENABLE, "false")])));
         assert!(properties(&by_hand, REBUILT).is_empty() && by_hand.table.partitions().is_empty());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::by_hand::{ALL, ByHand, time, write_options};
+use super::by_hand::{ALL, ByHand, metadata_options, time};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::metadata_upkeep::{FoundMetadata, MetadataUpkeep};
 use mortice_storage::{
@@ -90,7 +90,7 @@ fn table(version: u8) -> ByHand {
 }
 
 fn find(by_hand: &ByHand) -> Result<FoundMetadata> {
-    MetadataUpkeep::find(&by_hand.store(), &by_hand.table.open(false), &write_options(&by_hand.given))
+    MetadataUpkeep::find(&by_hand.store(), &by_hand.table.open(false), &metadata_options(&by_hand.given))
 }
 
 /// Removes the files whose paths a predicate selects. Returns how many there were.
@@ -151,7 +151,7 @@ fn a_metadata_table_that_is_built_again_has_all_that_it_lacked() {
         let by_hand = tables.iter().find(|(other, _)| *other == version).unwrap().1.copy();
         let (listed, locations, partitions) = (by_hand.listed(), by_hand.locations(), by_hand.table.partitions());
         damage(&by_hand);
-        let (store, options) = (by_hand.store(), write_options(&[]));
+        let (store, options) = (by_hand.store(), metadata_options(&[]));
         MetadataUpkeep::drop_unusable(&store, &by_hand.table.open(false), &options, Some(name)).unwrap();
         assert!(by_hand.files_below(".hoodie/metadata").is_empty(), "{name}");
         let open = by_hand.table.open(false);
@@ -177,7 +177,7 @@ fn a_metadata_table_that_is_not_to_be_built_again_is_left_as_it_is() {
     let by_hand = table(9);
     let open = by_hand.table.open(false);
     let before = by_hand.files_below(".hoodie");
-    let kept = write_options(&[("mortice.metadata.rebuild_unusable", "false")]);
+    let kept = metadata_options(&[("mortice.metadata.rebuild_unusable", "false")]);
     let error = MetadataUpkeep::drop_unusable(&by_hand.store(), &open, &kept, Some("a log is missing")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidTable);
     for part in ["a log is missing", "mortice.metadata.rebuild_unusable", "mortice metadata build --rebuild"] {
@@ -185,7 +185,7 @@ fn a_metadata_table_that_is_not_to_be_built_again_is_left_as_it_is() {
     }
     assert_eq!(by_hand.files_below(".hoodie"), before);
     // A writer that keeps none deletes it in spite of that option, and no writer builds it again.
-    let off = write_options(&[("mortice.metadata.rebuild_unusable", "false"), ("hoodie.metadata.enable", "false")]);
+    let off = metadata_options(&[("mortice.metadata.rebuild_unusable", "false"), ("hoodie.metadata.enable", "false")]);
     MetadataUpkeep::drop_unusable(&by_hand.store(), &open, &off, None).unwrap();
     let open = by_hand.table.open(false);
     assert!(open.config.metadata_partitions.is_empty() && open.config.properties.list(&[REBUILT]).is_empty());
@@ -203,7 +203,7 @@ fn a_storage_that_does_not_answer_is_no_defect() {
             let (open, before) = (by_hand.table.open(false), by_hand.files_below(".hoodie"));
             let inner = LocalStorage::new(&by_hand.table.uri(), true);
             let store: Arc<dyn FileStore> = Arc::new(UnreachablePaths { inner, text });
-            let options = write_options(&by_hand.given);
+            let options = metadata_options(&by_hand.given);
             let error = match MetadataUpkeep::find(&store, &open, &options) {
                 Ok(_) => panic!("{text}"),
                 Err(error) => error,

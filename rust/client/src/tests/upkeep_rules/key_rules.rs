@@ -212,7 +212,7 @@ fn an_index_that_is_built_from_files_has_the_keys_of_the_commits() {
     for seed in seeds(2) {
         let mut history = history(seed, [6, 9][usize::try_from(seed % 2).unwrap()]);
         (0..6).for_each(|_| history.step());
-        let options = super::by_hand::write_options(&ALL[..2]);
+        let options = super::by_hand::metadata_options(&ALL[..2]);
         let store = history.by_hand.store();
         let open = history.by_hand.table.open(true);
         let again = mortice_commit::metadata_upkeep::MetadataUpkeep::drop_to_rebuild(&store, &open, &options).unwrap();

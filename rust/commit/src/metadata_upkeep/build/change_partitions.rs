@@ -8,10 +8,11 @@ use super::drop_metadata_table::drop_partitions;
 use super::index_builder::IndexBuilder;
 use super::new_metadata_table::{add_partitions, current_schema};
 use super::wanted_partitions::{PartitionChanges, partition_changes};
+use crate::metadata_upkeep::options::MetadataOptions;
 use crate::metadata_upkeep::partition_kind::{ListedPartitions, PartitionKind};
 use crate::metadata_upkeep::records::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
 use mortice_base::error::Result;
-use mortice_merge::config::{TimelineLayout, WriteOptions};
+use mortice_merge::config::TimelineLayout;
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 
@@ -21,15 +22,14 @@ use mortice_table::plan::OpenTable;
 pub(in crate::metadata_upkeep) fn decided_changes(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    options: &WriteOptions,
+    options: &MetadataOptions,
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
-    let choice = ColumnChoice::from_options(options)?;
     let PartitionChanges { mut added, mut dropped } = partition_changes(&table.config, options, listed)?;
     let has_to_wait = table.config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some();
     if has_to_wait {
         added.clear();
-    } else if rebuilds_statistics(store, table, &choice, listed)? {
+    } else if rebuilds_statistics(store, table, &options.columns, listed)? {
         let statistics = [PartitionKind::ColumnStats, PartitionKind::PartitionStats];
         let kept = statistics.into_iter().filter(|kind| listed.known.contains(kind) && !dropped.contains(kind));
         added.extend(kept);
@@ -48,10 +48,10 @@ pub(in crate::metadata_upkeep) fn decided_changes(
 pub(in crate::metadata_upkeep) fn change_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    (options, listed): (&WriteOptions, &ListedPartitions),
+    options: &MetadataOptions,
+    listed: &ListedPartitions,
     builder: &dyn IndexBuilder,
 ) -> Result<bool> {
-    let choice = ColumnChoice::from_options(options)?;
     let PartitionChanges { added, dropped } = decided_changes(store, table, options, listed)?;
     if !dropped.is_empty() {
         let names: Vec<String> = dropped.iter().map(|kind| kind.folder().to_owned()).collect();
@@ -63,7 +63,7 @@ pub(in crate::metadata_upkeep) fn change_partitions(
         undefine_indexes(store.as_ref(), &left)?;
     }
     if !added.is_empty() {
-        add_partitions(store, table, (&added, &choice), builder)?;
+        add_partitions(store, table, &added, &options.columns, builder)?;
     }
     Ok(!dropped.is_empty() || !added.is_empty())
 }

@@ -15,6 +15,7 @@ use super::record_index_files::indexed_slices;
 use super::wanted_partitions::wanted_partitions;
 use crate::commit::{Clock, update_properties};
 use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT};
+use crate::metadata_upkeep::options::MetadataOptions;
 use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, PartitionKind, TO_REBUILD};
 use crate::metadata_upkeep::records::indexed_columns::{
     ColumnChoice, DEFINITIONS, column_stats_definition, define_index, new_columns, record_index_definition,
@@ -24,7 +25,7 @@ use crate::metadata_upkeep::records::record_schema::RecordSchema;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout, WriteOptions};
+use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout};
 use mortice_storage::FileStore;
 use mortice_table::metadata_table::is_init_instant;
 use mortice_table::plan::OpenTable;
@@ -43,7 +44,7 @@ const RECORD_GROWTH: u64 = 2;
 pub(in crate::metadata_upkeep) fn create_metadata_table(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    options: &WriteOptions,
+    options: &MetadataOptions,
     builder: &dyn IndexBuilder,
 ) -> Result<bool> {
     let wanted = new_partitions(table, options)?;
@@ -52,14 +53,14 @@ pub(in crate::metadata_upkeep) fn create_metadata_table(
     }
     delete_below(store.as_ref(), ROOT)?;
     create_folders(store.as_ref(), &table.config)?;
-    add_partitions(store, table, (&wanted, &ColumnChoice::from_options(options)?), builder)?;
+    add_partitions(store, table, &wanted, &options.columns, builder)?;
     Ok(true)
 }
 
 /// The partitions of the metadata table of a table that has none. None if it has to wait.
 pub(in crate::metadata_upkeep) fn new_partitions(
     table: &OpenTable,
-    options: &WriteOptions,
+    options: &MetadataOptions,
 ) -> Result<Vec<PartitionKind>> {
     let mut wanted = wanted_partitions(&table.config, options)?;
     if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {
@@ -74,7 +75,8 @@ pub(in crate::metadata_upkeep) fn new_partitions(
 pub(in crate::metadata_upkeep) fn add_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
-    (wanted, choice): (&[PartitionKind], &ColumnChoice),
+    wanted: &[PartitionKind],
+    choice: &ColumnChoice,
     builder: &dyn IndexBuilder,
 ) -> Result<()> {
     let config = &table.config;

@@ -12,45 +12,24 @@
 //! Tables of version 6 get `files` alone, as from Hudi 0.15: it drops partitions that its own options do not enable. So
 //! do tables whose base files are not parquet, and those that were bootstrapped: their files have no statistics.
 
-use crate::metadata_upkeep::partition_kind::{DROP_UNSUPPORTED, ListedPartitions, PartitionKind, REBUILD_UNUSABLE};
+use crate::metadata_upkeep::options::MetadataOptions;
+use crate::metadata_upkeep::partition_kind::{ListedPartitions, PartitionKind};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{TableConfig, TimelineLayout, WriteOption, WriteOptions, option_names};
-
-const ENABLE: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_ENABLE;
-const COLUMN_STATS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_COLUMN_STATS_ENABLE;
-const PARTITION_STATS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_PARTITION_STATS_ENABLE;
-const RECORD_INDEX: WriteOption<option_names::OptionalBoolean> =
-    option_names::METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE;
-const BLOOM_FILTERS: WriteOption<option_names::OptionalBoolean> = option_names::METADATA_INDEX_BLOOM_FILTER_ENABLE;
-
-/// Whether the table is to have a metadata table.
-pub(in crate::metadata_upkeep) fn is_enabled(options: &WriteOptions) -> Result<bool> {
-    Ok(options.given_boolean(ENABLE)?.unwrap_or(true))
-}
-
-/// Whether partitions that cannot be maintained are dropped.
-pub(in crate::metadata_upkeep) fn drops_unsupported(options: &WriteOptions) -> Result<bool> {
-    Ok(options.given_boolean(DROP_UNSUPPORTED)?.unwrap_or(false))
-}
-
-/// Whether a metadata table that cannot be maintained is built again; otherwise writes refuse it.
-pub(in crate::metadata_upkeep) fn rebuilds_unusable(options: &WriteOptions) -> Result<bool> {
-    Ok(options.given_boolean(REBUILD_UNUSABLE)?.unwrap_or(true))
-}
+use mortice_merge::config::{TableConfig, TimelineLayout};
 
 /// The partitions of a new metadata table, in the order in which they are initialised.
 pub(in crate::metadata_upkeep) fn wanted_partitions(
     table: &TableConfig,
-    options: &WriteOptions,
+    options: &MetadataOptions,
 ) -> Result<Vec<PartitionKind>> {
     let is_1x = table.layout() == TimelineLayout::V2;
     let has_statistics = table.base_file_format == "PARQUET" && !table.is_bootstrapped();
-    let column_stats = options.given_boolean(COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
+    let column_stats = options.asked(PartitionKind::ColumnStats).unwrap_or(is_1x) && has_statistics;
     let is_partitioned = !table.partition_fields.is_empty();
     let partition_stats =
-        options.given_boolean(PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
-    let record_index = options.given_boolean(RECORD_INDEX)?.unwrap_or(false);
-    let bloom_filters = options.given_boolean(BLOOM_FILTERS)?.unwrap_or(false);
+        options.asked(PartitionKind::PartitionStats).unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
+    let record_index = options.asked(PartitionKind::RecordIndex).unwrap_or(false);
+    let bloom_filters = options.asked(PartitionKind::BloomFilters).unwrap_or(false);
     if (record_index || bloom_filters) && !table.populate_meta_fields {
         return Err(Error::unsupported(
             "a record index or Bloom filters in the metadata table of a table without meta columns (hoodie.populate.meta.fields=false)",
@@ -78,116 +57,61 @@ pub(in crate::metadata_upkeep) struct PartitionChanges {
 /// The partitions that options switch on or off by name. Others stay as they are.
 pub(in crate::metadata_upkeep) fn partition_changes(
     table: &TableConfig,
-    options: &WriteOptions,
+    options: &MetadataOptions,
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
     let wanted = wanted_partitions(table, options)?;
     let has_column_stats =
-        options.given_boolean(COLUMN_STATS)?.unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
+        options.asked(PartitionKind::ColumnStats).unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
     let is_added = |kind: &PartitionKind| {
         let is_asked = match kind {
             PartitionKind::Files => false,
             // The statistics of partitions come with those of files, and not without them.
             PartitionKind::PartitionStats => {
-                has_column_stats && asked(options, *kind)?.or(options.given_boolean(COLUMN_STATS)?) == Some(true)
+                has_column_stats && options.asked(*kind).or(options.asked(PartitionKind::ColumnStats)) == Some(true)
             }
-            _ => asked(options, *kind)? == Some(true),
+            _ => options.asked(*kind) == Some(true),
         };
-        Ok(is_asked && wanted.contains(kind) && !listed.known.contains(kind))
+        is_asked && wanted.contains(kind) && !listed.known.contains(kind)
     };
     let is_dropped = |kind: &PartitionKind| {
         let is_asked = match kind {
-            PartitionKind::PartitionStats => !has_column_stats || asked(options, *kind)? == Some(false),
-            _ => asked(options, *kind)? == Some(false),
+            PartitionKind::Files => false,
+            PartitionKind::PartitionStats => !has_column_stats || options.asked(*kind) == Some(false),
+            _ => options.asked(*kind) == Some(false),
         };
-        Ok(is_asked && listed.known.contains(kind))
+        is_asked && listed.known.contains(kind)
     };
-    let chosen = |is_chosen: &dyn Fn(&PartitionKind) -> Result<bool>| {
-        let kinds = PartitionKind::ALL.into_iter();
-        kinds.filter_map(|kind| is_chosen(&kind).map(|chosen| chosen.then_some(kind)).transpose()).collect()
-    };
-    let added: Result<Vec<_>> = chosen(&is_added);
-    Ok(PartitionChanges { added: added?, dropped: chosen(&is_dropped)? })
+    let chosen =
+        |is_chosen: &dyn Fn(&PartitionKind) -> bool| PartitionKind::ALL.into_iter().filter(is_chosen).collect();
+    Ok(PartitionChanges { added: chosen(&is_added), dropped: chosen(&is_dropped) })
 }
 
 /// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if
 /// the table has no metadata table.
-pub(in crate::metadata_upkeep) fn options_for(options: &WriteOptions, listed: &ListedPartitions) -> WriteOptions {
-    let mut again = options_with(options, listed);
-    for kind in PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind)) {
-        set_unless_given(&mut again, kind, false);
-    }
-    again
+pub(in crate::metadata_upkeep) fn options_for(options: &MetadataOptions, listed: &ListedPartitions) -> MetadataOptions {
+    let others = PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind));
+    options_with(options, listed).or(others, false)
 }
 
 /// Options by which a metadata table gets these partitions, unless `options` say otherwise.
-pub(in crate::metadata_upkeep) fn options_with(options: &WriteOptions, listed: &ListedPartitions) -> WriteOptions {
-    let mut with = options.clone();
-    listed.known.iter().for_each(|kind| set_unless_given(&mut with, *kind, true));
-    with
-}
-
-fn set_unless_given(options: &mut WriteOptions, kind: PartitionKind, value: bool) {
-    let name = match kind {
-        PartitionKind::Files => ENABLE,
-        PartitionKind::ColumnStats => COLUMN_STATS,
-        PartitionKind::BloomFilters => BLOOM_FILTERS,
-        PartitionKind::RecordIndex => RECORD_INDEX,
-        PartitionKind::PartitionStats => PARTITION_STATS,
-    };
-    if !options.is_given(name) {
-        options.set(name, value);
-    }
-}
-
-/// Options that add indexes and drop others, by the names of their partitions.
-pub(in crate::metadata_upkeep) fn index_options(
-    options: &WriteOptions,
-    added: &[String],
-    dropped: &[String],
-) -> Result<WriteOptions> {
-    let mut all = options.clone();
-    for (names, value) in [(added, true), (dropped, false)] {
-        for name in names {
-            let option = match PartitionKind::named(name) {
-                Some(PartitionKind::ColumnStats) => COLUMN_STATS,
-                Some(PartitionKind::BloomFilters) => BLOOM_FILTERS,
-                Some(PartitionKind::RecordIndex) => RECORD_INDEX,
-                Some(PartitionKind::PartitionStats) => PARTITION_STATS,
-                Some(PartitionKind::Files) | None => {
-                    let known: Vec<&str> = PartitionKind::ALL.iter().skip(1).map(|kind| kind.folder()).collect();
-                    return Err(Error::invalid_argument(format!(
-                        "{name:?} is not an index that can be added or dropped; supported: {}",
-                        known.join(", ")
-                    )));
-                }
-            };
-            if all.set(option, value).is_some_and(|known| known != value) {
-                return Err(Error::invalid_argument(format!(
-                    "the index {name} is to be added and dropped; leave one out, and option {option}"
-                )));
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// What options say of a partition.
-fn asked(options: &WriteOptions, kind: PartitionKind) -> Result<Option<bool>> {
-    match kind {
-        PartitionKind::Files => Ok(None),
-        PartitionKind::ColumnStats => options.given_boolean(COLUMN_STATS),
-        PartitionKind::PartitionStats => options.given_boolean(PARTITION_STATS),
-        PartitionKind::BloomFilters => options.given_boolean(BLOOM_FILTERS),
-        PartitionKind::RecordIndex => options.given_boolean(RECORD_INDEX),
-    }
+pub(in crate::metadata_upkeep) fn options_with(
+    options: &MetadataOptions,
+    listed: &ListedPartitions,
+) -> MetadataOptions {
+    options.clone().or(listed.known.iter().copied(), true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mortice_base::ErrorKind;
-    use mortice_merge::config::Properties;
+    use mortice_merge::config::{Properties, WriteOptions};
+
+    const COLUMN_STATS: &str = "hoodie.metadata.index.column.stats.enable";
+    const PARTITION_STATS: &str = "hoodie.metadata.index.partition.stats.enable";
+    const RECORD_INDEX: &str = "hoodie.metadata.global.record.level.index.enable";
+    const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
 
     fn wanted(version: &str, partition: &str, options: &[(&str, &str)]) -> Result<Vec<&'static str>> {
         let entries = [
@@ -196,7 +120,7 @@ mod tests {
             ("hoodie.table.partition.fields", partition),
         ];
         let table = TableConfig::from_properties(entries.into_iter().collect::<Properties>())?;
-        let options = WriteOptions::resolve(options.iter().copied())?;
+        let options = MetadataOptions::resolve(&WriteOptions::resolve(options.iter().copied())?)?;
         Ok(wanted_partitions(&table, &options)?.into_iter().map(PartitionKind::folder).collect())
     }
 
@@ -209,16 +133,15 @@ mod tests {
 
     #[test]
     fn options_choose() {
-        let all = [("hoodie.metadata.record.index.enable", "true"), (BLOOM_FILTERS.name(), "TRUE")];
+        let all = [("hoodie.metadata.record.index.enable", "true"), (BLOOM_FILTERS, "TRUE")];
         let expected = ["files", "column_stats", "bloom_filters", "record_index", "partition_stats"];
         assert_eq!(wanted("9", "p", &all).unwrap(), expected);
-        assert_eq!(wanted("9", "p", &[(COLUMN_STATS.name(), "false")]).unwrap(), ["files"]);
-        assert_eq!(wanted("9", "p", &[(PARTITION_STATS.name(), "false")]).unwrap(), ["files", "column_stats"]);
-        assert_eq!(wanted("6", "p", &[(COLUMN_STATS.name(), "true")]).unwrap(), ["files", "column_stats"]);
-        assert_eq!(wanted("9", "p", &[(COLUMN_STATS.name(), "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
-        assert!(!is_enabled(&WriteOptions::resolve([(ENABLE.name(), "false")]).unwrap()).unwrap());
-        assert!(is_enabled(&WriteOptions::default()).unwrap());
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "false")]).unwrap(), ["files"]);
+        assert_eq!(wanted("9", "p", &[(PARTITION_STATS, "false")]).unwrap(), ["files", "column_stats"]);
+        assert_eq!(wanted("6", "p", &[(COLUMN_STATS, "true")]).unwrap(), ["files", "column_stats"]);
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
+
     fn table(version: &str, more: &[(&str, &str)]) -> TableConfig {
         let entries =
             [("hoodie.table.name", "t"), ("hoodie.table.version", version), ("hoodie.table.partition.fields", "p")];
@@ -231,8 +154,8 @@ mod tests {
         ListedPartitions::of_properties(&entries.into_iter().collect::<Properties>())
     }
 
-    fn given(options: &[(&str, &str)]) -> WriteOptions {
-        WriteOptions::resolve(options.iter().copied()).unwrap()
+    fn given(options: &[(&str, &str)]) -> MetadataOptions {
+        MetadataOptions::resolve(&WriteOptions::resolve(options.iter().copied()).unwrap()).unwrap()
     }
 
     #[test]
@@ -245,13 +168,13 @@ mod tests {
         assert_eq!(changes(&[], "files"), [none.clone(), none.clone()]);
         assert_eq!(changes(&[], "files,column_stats,partition_stats,record_index"), [none.clone(), none.clone()]);
         let both = vec!["column_stats", "partition_stats"];
-        assert_eq!(changes(&[(COLUMN_STATS.name(), "true")], "files"), [both.clone(), none.clone()]);
+        assert_eq!(changes(&[(COLUMN_STATS, "true")], "files"), [both.clone(), none.clone()]);
         let all = "files,column_stats,partition_stats";
-        assert_eq!(changes(&[(COLUMN_STATS.name(), "false")], all), [none.clone(), both]);
-        assert_eq!(changes(&[(PARTITION_STATS.name(), "false")], all), [none.clone(), vec!["partition_stats"]]);
+        assert_eq!(changes(&[(COLUMN_STATS, "false")], all), [none.clone(), both]);
+        assert_eq!(changes(&[(PARTITION_STATS, "false")], all), [none.clone(), vec!["partition_stats"]]);
         // Without statistics of files they would be dropped by the next write, and added by the one after it.
-        assert_eq!(changes(&[(PARTITION_STATS.name(), "true")], "files"), [none.clone(), none.clone()]);
-        for name in [RECORD_INDEX.name(), "hoodie.metadata.record.index.enable"] {
+        assert_eq!(changes(&[(PARTITION_STATS, "true")], "files"), [none.clone(), none.clone()]);
+        for name in [RECORD_INDEX, "hoodie.metadata.record.index.enable"] {
             assert_eq!(changes(&[(name, "true")], "files"), [vec!["record_index"], none.clone()], "{name}");
             assert_eq!(changes(&[(name, "false")], "files,record_index"), [none.clone(), vec!["record_index"]]);
             assert_eq!(changes(&[(name, "true")], "files,record_index"), [none.clone(), none.clone()], "{name}");
@@ -264,11 +187,11 @@ mod tests {
             let found = wanted_partitions(&table("9", more), &given(options))?;
             Ok::<_, Error>(found.into_iter().map(PartitionKind::folder).collect::<Vec<_>>())
         };
-        let asked = [(COLUMN_STATS.name(), "true"), (PARTITION_STATS.name(), "true")];
+        let asked = [(COLUMN_STATS, "true"), (PARTITION_STATS, "true")];
         assert_eq!(wanted(&[("hoodie.table.base.file.format", "ORC")], &asked).unwrap(), ["files"]);
         let without_meta = [("hoodie.populate.meta.fields", "false")];
         for option in [RECORD_INDEX, BLOOM_FILTERS] {
-            let error = wanted(&without_meta, &[(option.name(), "true")]).unwrap_err();
+            let error = wanted(&without_meta, &[(option, "true")]).unwrap_err();
             assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("meta columns"), "{error}");
         }
         assert!(wanted(&without_meta, &[]).is_ok());
@@ -284,28 +207,7 @@ mod tests {
         };
         assert_eq!(again(&[], "files"), ["files"]);
         assert_eq!(again(&[], "files,record_index"), ["files", "record_index"]);
-        assert_eq!(
-            again(&[(COLUMN_STATS.name(), "true")], "files,record_index"),
-            ["files", "column_stats", "record_index"]
-        );
+        assert_eq!(again(&[(COLUMN_STATS, "true")], "files,record_index"), ["files", "column_stats", "record_index"]);
         assert_eq!(again(&[("hoodie.metadata.record.index.enable", "false")], "files,record_index"), ["files"]);
-    }
-
-    #[test]
-    fn indexes_are_added_and_dropped_by_name() {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let options =
-            index_options(&WriteOptions::default(), &names(&["record_index"]), &names(&["bloom_filters"])).unwrap();
-        assert_eq!(options, given(&[(RECORD_INDEX.name(), "true"), (BLOOM_FILTERS.name(), "false")]));
-        for (added, dropped, word) in [
-            (&["files"][..], &[][..], "files"),
-            (&["none"], &[], "none"),
-            (&["column_stats"], &["column_stats"], "added and dropped"),
-        ] {
-            let error = index_options(&WriteOptions::default(), &names(added), &names(dropped)).unwrap_err();
-            assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(word), "{error}");
-        }
-        let contradiction = index_options(&given(&[(BLOOM_FILTERS.name(), "false")]), &names(&["bloom_filters"]), &[]);
-        assert!(contradiction.unwrap_err().to_string().contains(BLOOM_FILTERS.name()));
     }
 }

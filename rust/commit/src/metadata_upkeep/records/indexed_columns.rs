@@ -16,13 +16,11 @@ use crate::commit::{read_to_replace, replace_unchanged};
 use mortice_avro::{Schema, Type};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{TableConfig, TimelineLayout, WriteOption, WriteOptions, option_names};
+use mortice_merge::config::{TableConfig, TimelineLayout, option_names};
 use mortice_storage::FileStore;
 
 /// The definitions of a table's indexes.
 pub(in crate::metadata_upkeep) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
-const COLUMN_LIST: WriteOption<option_names::Text> = option_names::METADATA_INDEX_COLUMN_STATS_COLUMN_LIST;
-const MOST: WriteOption<option_names::Integer> = option_names::METADATA_INDEX_COLUMN_STATS_MAX_COLUMNS_TO_INDEX;
 /// The default of `hoodie.metadata.index.column.stats.max.columns.to.index`.
 const MAX_COLUMNS: usize = 32;
 /// Attempts to replace the definitions while other writers do.
@@ -47,12 +45,10 @@ pub(in crate::metadata_upkeep) struct ColumnChoice {
 }
 
 impl ColumnChoice {
-    /// Reads the options.
-    pub(in crate::metadata_upkeep) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let list = options.given_text(COLUMN_LIST).unwrap_or_default();
+    /// The columns of a list, or so many of the first ones.
+    pub(in crate::metadata_upkeep) fn new(list: &str, most: Option<usize>) -> Self {
         let named = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let most = options.is_given(MOST).then(|| options.integer(MOST)).transpose()?;
-        Ok(Self { named, most })
+        Self { named, most }
     }
 
     /// Whether options name columns, or their number.
@@ -65,7 +61,8 @@ impl ColumnChoice {
         match self.named.iter().find(|name| type_of_path(schema, name).is_none() && !is_meta(name)) {
             None => Ok(()),
             Some(name) => Err(Error::invalid_argument(format!(
-                "option {COLUMN_LIST} names the column {name:?}, which the table does not have"
+                "option {} names the column {name:?}, which the table does not have",
+                option_names::METADATA_INDEX_COLUMN_STATS_COLUMN_LIST
             ))),
         }
     }
@@ -328,6 +325,11 @@ fn type_of_path<'s>(schema: &'s Schema, path: &str) -> Option<&'s Type> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metadata_upkeep::options::MetadataOptions;
+    use mortice_merge::config::WriteOptions;
+
+    const COLUMN_LIST: &str = "hoodie.metadata.index.column.stats.column.list";
+    const MOST: &str = "hoodie.metadata.index.column.stats.max.columns.to.index";
     use mortice_merge::config::Properties;
     use mortice_storage::LocalStorage;
 
@@ -347,7 +349,7 @@ mod tests {
 
     fn choice(options: &[(&str, &str)]) -> Result<ColumnChoice> {
         let options = WriteOptions::resolve(options.iter().copied())?;
-        ColumnChoice::from_options(&options)
+        MetadataOptions::resolve(&options).map(|options| options.columns)
     }
 
     /// The names behind those of the meta columns.
@@ -366,7 +368,7 @@ mod tests {
     fn a_new_index_has_the_first_columns_whose_types_have_bounds() {
         let (schema, table) = (Schema::parse(SCHEMA).unwrap(), table("9"));
         assert_eq!(own_names(&new_columns(&table, &schema, &ColumnChoice::default())), ["id", "ts"]);
-        assert_eq!(own_names(&new_columns(&table, &schema, &choice(&[(MOST.name(), "1")]).unwrap())), ["id"]);
+        assert_eq!(own_names(&new_columns(&table, &schema, &choice(&[(MOST, "1")]).unwrap())), ["id"]);
         let many: Vec<String> = (0..40).map(|number| format!(r#"{{"name":"c{number}","type":"int"}}"#)).collect();
         let many = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{}]}}"#, many.join(","))).unwrap();
         assert_eq!(own_names(&new_columns(&table, &many, &ColumnChoice::default())).len(), 32);
@@ -383,20 +385,20 @@ mod tests {
         assert_eq!(built, IndexDefinitions::default().columns(&table("6"), &many, &default));
         assert_eq!(built.columns.len(), 45);
         // Options are written as a definition.
-        assert_eq!(own_names(&new_columns(&table("6"), &many, &choice(&[(MOST.name(), "1")]).unwrap())), ["c0"]);
+        assert_eq!(own_names(&new_columns(&table("6"), &many, &choice(&[(MOST, "1")]).unwrap())), ["c0"]);
     }
 
     #[test]
     fn options_name_columns_and_fields_of_structs() {
         let (schema, table) = (Schema::parse(SCHEMA).unwrap(), table("9"));
-        let named = choice(&[(COLUMN_LIST.name(), " s.x , ts,,_hoodie_commit_time, ts")]).unwrap();
+        let named = choice(&[(COLUMN_LIST, " s.x , ts,,_hoodie_commit_time, ts")]).unwrap();
         named.check(&schema).unwrap();
         assert_eq!(own_names(&new_columns(&table, &schema, &named)), ["s.x", "ts"]);
         for missing in ["none", "s.none", "id.x"] {
-            let error = choice(&[(COLUMN_LIST.name(), missing)]).unwrap().check(&schema).unwrap_err();
+            let error = choice(&[(COLUMN_LIST, missing)]).unwrap().check(&schema).unwrap_err();
             assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(missing), "{error}");
         }
-        assert_eq!(choice(&[(MOST.name(), "many")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
+        assert_eq!(choice(&[(MOST, "many")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
         assert!(!choice(&[]).unwrap().is_given() && named.is_given());
     }
 
@@ -422,9 +424,9 @@ mod tests {
         let (schema, table) = (Schema::parse(SCHEMA).unwrap(), table("9"));
         let defined = definitions(r#""_hoodie_commit_time","_hoodie_partition_path","_hoodie_record_key","ts""#, "V2");
         assert!(!defined.differs(&table, &schema, &ColumnChoice::default()));
-        assert!(!defined.differs(&table, &schema, &choice(&[(COLUMN_LIST.name(), "ts")]).unwrap()));
-        assert!(defined.differs(&table, &schema, &choice(&[(COLUMN_LIST.name(), "ts,id")]).unwrap()));
-        assert!(IndexDefinitions::default().differs(&table, &schema, &choice(&[(MOST.name(), "3")]).unwrap()));
+        assert!(!defined.differs(&table, &schema, &choice(&[(COLUMN_LIST, "ts")]).unwrap()));
+        assert!(defined.differs(&table, &schema, &choice(&[(COLUMN_LIST, "ts,id")]).unwrap()));
+        assert!(IndexDefinitions::default().differs(&table, &schema, &choice(&[(MOST, "3")]).unwrap()));
     }
 
     #[test]
