@@ -8,12 +8,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_select::concat::concat_batches;
-use mortice::assign::{AssignOptions, Assignment, PlaceInserts, TaskKind, assign};
+use mortice::assign::{Assignment, PlaceInserts, TaskKind, assign};
 use mortice::config::{TableConfig, WriteOptions};
 use mortice::index::{IndexedRows, Tagged, choose_index, merge_moved_rows};
 use mortice::keys::{RowKeyReader, RowKeys};
 use mortice::plan::OpenTable;
 use mortice::row_set::{RowMark, RowMarks, WriteRows};
+use mortice::settings::WriteSettings;
 use mortice::storage::StorageOptions;
 use mortice::write::LogNaming;
 use mortice::{QueryOptions, ReadOptions, SnapshotRows, Table};
@@ -30,8 +31,8 @@ struct Case {
 
 type Options<'a> = &'a [(&'a str, &'a str)];
 
-fn options(pairs: Options<'_>) -> WriteOptions {
-    WriteOptions::resolve(pairs.iter().copied()).unwrap()
+fn options(pairs: Options<'_>, config: &TableConfig) -> WriteSettings {
+    WriteSettings::resolve(&WriteOptions::resolve(pairs.iter().copied()).unwrap(), config).unwrap()
 }
 
 fn text(batch: &RecordBatch, name: &str) -> StringArray {
@@ -69,8 +70,8 @@ impl Case {
         keys: &[(&str, &str, bool)],
         inserts: PlaceInserts,
     ) -> mortice::Result<Assignment> {
-        let options = options(pairs);
-        let index = choose_index(&self.config, &options)?;
+        let options = options(pairs, &self.config);
+        let index = choose_index(&self.config, &options.index)?;
         let marks: RowMarks =
             keys.iter().map(|(_, _, is_delete)| RowMark::of_flags(*is_delete, false, false)).collect();
         let keys = RowKeys {
@@ -79,7 +80,7 @@ impl Case {
         };
         let is_tagged = inserts != PlaceInserts::NewGroups || index.tags_inserts();
         let tagged = if is_tagged { index.tag(&self.table, &keys)? } else { Tagged::of_inserts(&self.table, &keys)? };
-        assign(&self.table, &AssignOptions::from_options(index.as_ref(), &options)?, inserts, &keys, &tagged, &marks)
+        assign(&self.table, &options.assign.of_index(index.as_ref())?, inserts, &keys, &tagged, &marks)
     }
 }
 
@@ -224,13 +225,13 @@ fn changed(case: &Case, rows: &[(usize, &str, i64)]) -> RecordBatch {
 }
 
 fn moved(case: &Case, pairs: Options<'_>, rows: &RecordBatch, is_delete: &[bool]) -> IndexedRows {
-    let options = options(pairs);
-    let index = choose_index(&case.config, &options).unwrap();
-    let keys = RowKeyReader::new(&case.config, rows.schema_ref(), &options).unwrap().read(rows, 0).unwrap();
+    let options = options(pairs, &case.config);
+    let index = choose_index(&case.config, &options.index).unwrap();
+    let keys = RowKeyReader::new(&case.config, rows.schema_ref(), &options.keys).unwrap().read(rows, 0).unwrap();
     let tagged = index.tag(&case.table, &keys).unwrap();
     let marks = is_delete.iter().map(|is_delete| RowMark::of_flags(*is_delete, *is_delete, false)).collect();
     let rows = WriteRows::new(rows.clone().into(), keys, marks).unwrap();
-    merge_moved_rows(&case.table, index.as_ref(), IndexedRows { rows, tagged }, &options).unwrap()
+    merge_moved_rows(&case.table, index.as_ref(), IndexedRows { rows, tagged }, &options.keys).unwrap()
 }
 
 /// Key number, partition, whether it is a delete, whether it has a location, and `ts`.
@@ -306,8 +307,8 @@ fn rows_of_a_global_index_move_or_stay() {
 fn a_key_that_a_log_has_moved_is_found_where_it_is_now() {
     let case = Case::open("h11_record_index_move");
     let keys = case.keys();
-    let options = options(&[("hoodie.index.type", "GLOBAL_SIMPLE")]);
-    let index = choose_index(&case.config, &options).unwrap();
+    let options = options(&[("hoodie.index.type", "GLOBAL_SIMPLE")], &case.config);
+    let index = choose_index(&case.config, &options.index).unwrap();
     let tagged = index.tag(&case.table, &keys).unwrap();
     let further = tagged.further.first().expect("a base file has a key still that a log has moved").row as usize;
     let partition = keys.partitions.value(further);

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
-use mortice::config::{TableConfig, WriteOptions};
-use mortice::keys::RowKeyReader;
+use mortice::config::TableConfig;
+use mortice::keys::{KeyOptions, RowKeyReader};
 use mortice::names::RequestedTime;
 use mortice::storage::StorageOptions;
 use mortice::{QueryOptions, ReadOptions, Table};
@@ -65,7 +65,7 @@ fn compare(config: &TableConfig, batch: &RecordBatch, place: &str, of_file: bool
     }
     let instant: RequestedTime = "20240101000000000".parse().unwrap();
     // Below version 9 Hudi requires an option for complex keys of one field; none of the tables has them.
-    let reader = RowKeyReader::new(config, &rows.schema(), &WriteOptions::default());
+    let reader = RowKeyReader::new(config, &rows.schema(), &KeyOptions::default());
     let reader = reader.unwrap_or_else(|error| panic!("{place}: {error}")).with_instant(&instant, 0);
     // Some paths give readers another value back.
     let reader = reader.unchecked();
@@ -84,7 +84,7 @@ fn compare(config: &TableConfig, batch: &RecordBatch, place: &str, of_file: bool
     // The same, by the stored columns alone.
     let meta = ["_hoodie_record_key", "_hoodie_partition_path"].map(|name| batch.schema().index_of(name).unwrap());
     let meta = batch.project(&meta).unwrap();
-    let stored = RowKeyReader::for_deletes(config, &meta.schema(), &WriteOptions::default(), false).unwrap();
+    let stored = RowKeyReader::for_deletes(config, &meta.schema(), &KeyOptions::default(), false).unwrap();
     assert_eq!(&stored.read(&meta, 0).unwrap().record_keys, stored_keys.as_string::<i32>(), "{place}");
     batch.num_rows() > 0
 }
@@ -159,11 +159,11 @@ fn rows_without_a_key_are_refused_by_row_and_column() {
     let fields =
         rows.schema().fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>();
     let nulls = RecordBatch::try_new(Schema::new(fields).into(), columns).unwrap();
-    let reader = RowKeyReader::new(table.config(), &schema_of(&nulls), &WriteOptions::default()).unwrap();
+    let reader = RowKeyReader::new(table.config(), &schema_of(&nulls), &KeyOptions::default()).unwrap();
     let error = reader.read(&nulls, 40).unwrap_err().to_string();
     assert!(error.contains("row 40") && error.contains("\"shop\", \"no\""), "{error}");
     let without = rows.project(&[0]).unwrap();
     let error =
-        RowKeyReader::new(table.config(), &schema_of(&without), &WriteOptions::default()).unwrap_err().to_string();
+        RowKeyReader::new(table.config(), &schema_of(&without), &KeyOptions::default()).unwrap_err().to_string();
     assert!(error.contains("no column"), "{error}");
 }

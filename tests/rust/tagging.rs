@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, StringArray};
 use mortice::config::{TableConfig, WriteOptions};
-use mortice::index::{Location, Tagged, choose_index};
+use mortice::index::{IndexOptions, Location, Tagged, choose_index};
 use mortice::keys::RowKeys;
 use mortice::plan::OpenTable;
 use mortice::storage::StorageOptions;
@@ -60,7 +60,8 @@ fn rows(opened: &Opened) -> Option<OpenedRows> {
 }
 
 fn tagged(opened: &Opened, keys: &RowKeys, pairs: &[(&str, &str)]) -> mortice::Result<Tagged> {
-    choose_index(&opened.config, &WriteOptions::resolve(pairs.iter().copied())?)?.tag(&opened.table, keys)
+    let options = IndexOptions::resolve(&WriteOptions::resolve(pairs.iter().copied())?)?;
+    choose_index(&opened.config, &options)?.tag(&opened.table, keys)
 }
 
 /// The buckets of a table whose file ids are such.

@@ -9,7 +9,7 @@ use mortice_commit::commit::{NewTable, check_writable, create_table, update_prop
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::{ParsedOptions, PropertiesFile, ReadOptions, TableConfig};
 use mortice_table::timeline::WriteOperation;
-use mortice_write::index::choose_index;
+use mortice_write::index::{IndexOptions, choose_index};
 use mortice_write::rows::{check_new_columns, without_meta_columns};
 
 /// The property with the schema of a table without commits. Hudi's `DataFrame` writes do not set it.
@@ -33,7 +33,7 @@ pub fn create_table_for_write(
     let config = TableConfig::from_properties(table.properties_file(&columns)?.properties())?;
     check_writable(&config)?;
     let parsed = ParsedOptions::new(options, &operation.name().to_ascii_lowercase(), &config)?;
-    choose_index(&config, &parsed.options)?;
+    choose_index(&config, &IndexOptions::resolve(&parsed.options)?)?;
     match create_table(location.open_store()?.as_ref(), &table, &columns) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
         created => created.map(|()| true),

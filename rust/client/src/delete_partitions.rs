@@ -46,7 +46,7 @@ pub fn delete_partitions(
             "{path:?} is not a partition path, such as 2024/01 or day=1; * stands for all partitions"
         )));
     }
-    ConflictRetries::from_options(target.options())?.run(&*target.time(), |_| delete(&target, partitions, options))
+    ConflictRetries::resolve(target.options())?.run(&*target.time(), |_| delete(&target, partitions, options))
 }
 
 fn delete(

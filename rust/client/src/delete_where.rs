@@ -13,13 +13,13 @@ use mortice_base::names::meta_columns;
 use mortice_commit::commit::CommitValidator;
 use mortice_commit::writable_table::TableLocation;
 use mortice_formats::filter::Filter;
-use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::FieldPath;
 use mortice_services::transaction::{Transaction, WriteResult};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::Provenance;
-use mortice_write::rows::{read_input, row_memory};
+use mortice_write::rows::read_input;
+use mortice_write::settings::WriteSettings;
 
 /// Deletes the rows of a snapshot that a filter selects.
 ///
@@ -35,14 +35,14 @@ pub fn delete_where(
     let table = target.latest();
     // A filter that does not fit is refused before there is an instant.
     table.snapshot(&query(&table, filter), None, SnapshotRows::Merged)?;
-    ConflictRetries::from_options(target.options())?.run(&*target.time(), |_| {
+    ConflictRetries::resolve(target.options())?.run(&*target.time(), |_| {
         let mut transaction = Transaction::begin(&target, WriteOperation::Delete)?;
-        let deleted = delete(&mut transaction, filter, target.options());
+        let deleted = delete(&mut transaction, filter, target.settings());
         commit_or_abort(transaction, deleted, options, Vec::new())
     })
 }
 
-fn delete(transaction: &mut Transaction, filter: &Filter, options: &WriteOptions) -> Result<Written> {
+fn delete(transaction: &mut Transaction, filter: &Filter, options: &WriteSettings) -> Result<Written> {
     let table = Arc::clone(transaction.table());
     let query = query(&table, filter);
     let mut stream = table.snapshot(&query, None, SnapshotRows::Merged)?.stream().peekable();
@@ -50,7 +50,7 @@ fn delete(transaction: &mut Transaction, filter: &Filter, options: &WriteOptions
         Some(Ok(first)) => first.schema(),
         _ => Arc::new(Schema::empty()),
     };
-    let rows = read_input(&schema, &mut stream, false, row_memory(options)?)?;
+    let rows = read_input(&schema, &mut stream, false, options.rows.memory())?;
     let (given, of_rows) = ((schema.as_ref(), &rows), (Provenance::Stored, transaction.instant()));
     let plan = plan(&table, WriteOperation::Delete, given, options, of_rows)?;
     write_plan(transaction, plan, options)

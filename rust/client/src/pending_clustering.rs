@@ -7,21 +7,16 @@ use std::sync::Arc;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::WriteOptions;
+use mortice_merge::config::option_names::{
+    CLUSTERING_ROLLBACK_PENDING_REPLACECOMMIT_ON_CONFLICT, CLUSTERING_UPDATES_STRATEGY,
+};
 use mortice_services::transaction::Transaction;
 use mortice_write::index::Tagged;
 
-const STRATEGY: WriteOption<option_names::Word> = option_names::CLUSTERING_UPDATES_STRATEGY;
-const ROLL_BACK: WriteOption<option_names::Boolean> =
-    option_names::CLUSTERING_ROLLBACK_PENDING_REPLACECOMMIT_ON_CONFLICT;
-
 /// Rolls back the pending clustering of the file groups that rows are tagged with, if options say so.
-pub(super) fn roll_back_updated_clustering(
-    transaction: &Transaction,
-    tagged: &mut Tagged,
-    options: &WriteOptions,
-) -> Result<()> {
-    if !rolls_back(options)? {
+pub(super) fn roll_back_updated_clustering(transaction: &Transaction, tagged: &mut Tagged) -> Result<()> {
+    if !rolls_back(transaction.target().options())? {
         return Ok(());
     }
     let further = tagged.further.iter().map(|further| further.group);
@@ -40,12 +35,12 @@ pub(super) fn roll_back_updated_clustering(
 }
 
 fn rolls_back(options: &WriteOptions) -> Result<bool> {
-    let strategy = options.text(STRATEGY).unwrap_or("");
+    let strategy = options.text(CLUSTERING_UPDATES_STRATEGY).unwrap_or("");
     match strategy.rsplit('.').next().unwrap_or(strategy) {
         "" | "SparkRejectUpdateStrategy" => Ok(false),
-        "SparkAllowUpdateStrategy" => options.boolean(ROLL_BACK),
+        "SparkAllowUpdateStrategy" => options.boolean(CLUSTERING_ROLLBACK_PENDING_REPLACECOMMIT_ON_CONFLICT),
         _ => Err(Error::unsupported(format!(
-            "unsupported {STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy)"
+            "unsupported {CLUSTERING_UPDATES_STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy)"
         ))),
     }
 }

@@ -4,12 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
-
-/// Partitions that `insert_overwrite` replaces, whether or not rows are written to them.
-const STATIC_PARTITIONS: WriteOption<option_names::Text> = option_names::STATIC_OVERWRITE_PARTITION_PATHS;
+use mortice_write::rows::RowOptions;
 
 /// File ids by partition.
 pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;
@@ -18,14 +15,13 @@ pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;
 pub(super) fn replaced_by_write(
     table: &OpenTable,
     operation: WriteOperation,
-    options: &WriteOptions,
+    options: &RowOptions,
     written: BTreeSet<String>,
 ) -> Result<ReplacedGroups> {
     match operation {
         WriteOperation::InsertOverwrite => {
-            let fixed = options.text(STATIC_PARTITIONS);
-            let fixed = fixed.map(|paths| paths.split(',').map(|path| path.trim().to_owned()).collect());
-            let partitions: BTreeSet<String> = fixed.unwrap_or(written);
+            let fixed = options.static_partitions.as_ref();
+            let partitions = fixed.map_or(written, |fixed| fixed.iter().cloned().collect());
             live_groups(table, &partitions, &table.write_view(Some(&partitions))?)
         }
         WriteOperation::InsertOverwriteTable => {

@@ -7,12 +7,10 @@ use std::time::Duration;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_base::time::Time;
 use mortice_commit::commit::pause;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::{WriteOptions, option_names};
 use mortice_services::transaction::WriteResult;
 use uuid::Uuid;
 
-const RETRIES: WriteOption<option_names::Integer> = option_names::WRITE_NUM_RETRIES_ON_CONFLICT_FAILURES;
-const PAUSE: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_WAIT_TIME_MS_BETWEEN_RETRY;
 /// The pause doubles with each attempt, up to so many times of the first.
 const LONGEST: u32 = 5;
 
@@ -22,7 +20,7 @@ const LONGEST: u32 = 5;
 /// # Errors
 /// `InvalidArgument`, naming the option.
 pub fn pause_after_conflict(options: &BTreeMap<String, String>, attempt: u32) -> Result<Option<Duration>> {
-    let retries = ConflictRetries::from_options(&WriteOptions::resolve(options)?)?;
+    let retries = ConflictRetries::resolve(&WriteOptions::resolve(options)?)?;
     Ok((attempt <= retries.most).then(|| retries.pause_after(attempt)))
 }
 
@@ -36,9 +34,9 @@ pub(super) struct ConflictRetries {
 
 impl ConflictRetries {
     /// By Hudi's options. Without them no write is repeated.
-    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let most = options.integer(RETRIES)?;
-        let pause = Duration::from_millis(options.integer(PAUSE)?);
+    pub(super) fn resolve(options: &WriteOptions) -> Result<Self> {
+        let most = options.integer(option_names::WRITE_NUM_RETRIES_ON_CONFLICT_FAILURES)?;
+        let pause = Duration::from_millis(options.integer(option_names::WRITE_LOCK_WAIT_TIME_MS_BETWEEN_RETRY)?);
         Ok(Self { most, pause })
     }
 
@@ -83,7 +81,7 @@ mod tests {
 
     fn retries(given: &[(&str, &str)]) -> ConflictRetries {
         let options = WriteOptions::resolve(given.iter().copied()).unwrap();
-        ConflictRetries::from_options(&options).unwrap()
+        ConflictRetries::resolve(&options).unwrap()
     }
 
     fn attempts_until(retries: ConflictRetries, kind: ErrorKind) -> Vec<bool> {
@@ -98,7 +96,10 @@ mod tests {
 
     #[test]
     fn conflicts_alone_are_repeated_as_often_as_options_say() {
-        let two = retries(&[(RETRIES.name(), "2"), (PAUSE.name(), "5000")]);
+        let two = retries(&[
+            (option_names::WRITE_NUM_RETRIES_ON_CONFLICT_FAILURES.name(), "2"),
+            (option_names::WRITE_LOCK_WAIT_TIME_MS_BETWEEN_RETRY.name(), "5000"),
+        ]);
         assert_eq!(attempts_until(two, ErrorKind::WriteConflict), [true, true, false]);
         assert_eq!(attempts_until(two, ErrorKind::Io), [true]);
         assert_eq!(attempts_until(retries(&[]), ErrorKind::WriteConflict), [false]);
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_a_limit() {
-        let retries = retries(&[(RETRIES.name(), "99")]);
+        let retries = retries(&[(option_names::WRITE_NUM_RETRIES_ON_CONFLICT_FAILURES.name(), "99")]);
         for (attempt, most) in [(1, 1000), (2, 2000), (6, 32_000), (99, 32_000)] {
             let pauses: Vec<Duration> = (0..20).map(|_| retries.pause_after(attempt)).collect();
             assert!(pauses.iter().all(|pause| *pause <= Duration::from_millis(most)), "{attempt}: {pauses:?}");

@@ -14,7 +14,7 @@ use mortice_avro as avro;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_formats::log::writer::{DeleteColumns, PartitionPath};
-use mortice_merge::config::{MergeMode, TableType, WriteOptions, option_names};
+use mortice_merge::config::{MergeMode, TableType};
 use mortice_merge::keys::FieldPath;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::file_group::FileSlice;
@@ -24,6 +24,7 @@ use mortice_write::assign::{GroupTask, TaskKind};
 use mortice_write::index::has_repeated_key;
 use mortice_write::row_set::{RowMark, RowMarks, WriteRows, select_strings};
 use mortice_write::rows::{WriteSchema, columns_of, is_delete as is_delete_operation};
+use mortice_write::settings::WriteSettings;
 use mortice_write::write::{
     AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
@@ -60,17 +61,15 @@ pub(super) struct TaskOptions {
 }
 
 impl TaskOptions {
-    /// Reads the options.
-    pub(super) fn from_options(table: &OpenTable, operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
-        Ok(Self {
-            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?
-                .of_table_type(table.config.table_type),
-            append: AppendOptions::from_hudi_options(options, table.config.layout())?,
+    /// Those of an operation on a table.
+    pub(super) fn new(table: &OpenTable, operation: WriteOperation, options: &WriteSettings) -> Self {
+        Self {
+            base: options.base_files.clone(),
+            append: options.log_files.clone(),
             partial: None,
-            writes_positions: may_write_positions(table) && options.boolean(option_names::WRITE_RECORD_POSITIONS)?,
-            appends_duplicates: operation == WriteOperation::Insert
-                && options.boolean(option_names::MERGE_ALLOW_DUPLICATE_ON_INSERTS)?,
-        })
+            writes_positions: may_write_positions(table) && options.log_files.writes_positions,
+            appends_duplicates: operation == WriteOperation::Insert && options.rows.appends_duplicates,
+        }
     }
 
     /// The same, for rows of which a log gets these columns alone, if they change a stored row in some columns only.

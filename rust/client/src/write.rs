@@ -19,22 +19,23 @@ use mortice_base::names::RequestedTime;
 use mortice_base::panics::caught;
 use mortice_commit::commit::check_writable;
 use mortice_commit::writable_table::{TableLocation, WritableTable, read_options};
-use mortice_merge::config::{WriteOptions, is_commit_metadata};
+use mortice_merge::config::is_commit_metadata;
 use mortice_merge::spill::RowBatches;
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
 use mortice_services::{execute_in_process, run_inline_services};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
-use mortice_write::assign::{AssignOptions, Assignment, PlaceInserts, assign};
+use mortice_write::assign::{Assignment, PlaceInserts, assign};
 use mortice_write::index::{
     Index, IndexedRows, Provenance, Tagged, check_updates, choose_index_of, merge_moved_rows, partitions_of,
     present_keys,
 };
 use mortice_write::row_set::WriteRows;
 use mortice_write::rows::{
-    DuplicatePolicy, Preparation, RefusedRows, RowSource, SortMode, WriteSchema, combine_new_keys, effective_operation,
-    partial_schema, read_input, row_memory,
+    DuplicatePolicy, Preparation, RefusedRows, RowSource, WriteSchema, combine_new_keys, effective_operation,
+    partial_schema, read_input,
 };
+use mortice_write::settings::WriteSettings;
 use mortice_write::write::{WriteStatus, WriteToken};
 
 /// What is known of a write before it begins.
@@ -90,13 +91,13 @@ pub(super) fn write_rows(
     let WriteInput { schema, batches, is_in_memory, options: given, validator } = input;
     let target = Arc::new(target.with_validator(validator));
     let table = target.latest();
-    let options = target.options();
-    let (operation, changed) = effective_operation(operation, options)?;
+    let options = target.settings();
+    let (operation, changed) = effective_operation(operation, &options.rows);
     // What cannot be written is refused before there is an instant; columns, before rows are read.
     schema_of(&table, operation, &schema, options)?;
-    let input = read_input(&schema, batches, is_in_memory, row_memory(options)?)?;
+    let input = read_input(&schema, batches, is_in_memory, options.rows.memory())?;
     // Rows that were merged with those of the table have to be merged again after a conflict.
-    let retries = source.map_or_else(|| ConflictRetries::from_options(options), |_| Ok(ConflictRetries::none()))?;
+    let retries = source.map_or_else(|| ConflictRetries::resolve(target.options()), |_| Ok(ConflictRetries::none()))?;
     let provenance = source.map_or(Provenance::Given, |_| Provenance::Stored);
     let mut input = Some(input);
     retries.run(&*target.time(), |may_repeat| {
@@ -147,7 +148,7 @@ fn planned(
     before: &OpenTable,
     transaction: &Transaction,
     input: (&Schema, &RowBatches),
-    options: &WriteOptions,
+    options: &WriteSettings,
 ) -> Result<Plan> {
     let (table, operation) = (transaction.table(), transaction.operation());
     let generates_keys = table.config.record_key_fields.is_empty();
@@ -165,28 +166,38 @@ pub(super) fn schema_of(
     table: &OpenTable,
     operation: WriteOperation,
     columns: &Schema,
-    options: &WriteOptions,
+    options: &WriteSettings,
 ) -> Result<WriteSchema> {
     match operation {
         WriteOperation::Delete => {
             avro::check_names(columns.fields(), &[], "")?;
             WriteSchema::of_table(table)
         }
-        _ => WriteSchema::resolve(table, columns, options),
+        _ => WriteSchema::resolve(table, columns, &options.rows),
     }
+}
+
+/// What rows are read for.
+pub(super) fn row_source<'a>(
+    table: &'a OpenTable,
+    schema: &'a WriteSchema,
+    index: &dyn Index,
+    options: &'a WriteSettings,
+) -> RowSource<'a> {
+    RowSource { table, schema, keys: &options.keys, options: &options.rows, key_is_global: index.is_global() }
 }
 
 pub(super) fn plan(
     table: &OpenTable,
     operation: WriteOperation,
     (columns, input): (&Schema, &RowBatches),
-    options: &WriteOptions,
+    options: &WriteSettings,
     (provenance, instant): (Provenance, &RequestedTime),
 ) -> Result<Plan> {
-    DuplicatePolicy::of_write(operation, options)?;
-    let index = choose_index_of(&table.config, options, provenance)?;
+    DuplicatePolicy::of_write(operation, &options.rows)?;
+    let index = choose_index_of(&table.config, &options.index, provenance)?;
     let schema = schema_of(table, operation, columns, options)?;
-    let source = RowSource { table, schema: &schema, options, key_is_global: index.is_global() };
+    let source = row_source(table, &schema, index.as_ref(), options);
     let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
     let rows = preparation.read(input, instant, &mut refused)?;
@@ -197,17 +208,17 @@ pub(super) fn plan(
     };
     let rows = preparation.combined_if_wanted(rows)?;
     let rows = match operation {
-        WriteOperation::BulkInsert if SortMode::from_options(options)?.sorts_by_key() => rows.sorted()?,
+        WriteOperation::BulkInsert if options.rows.sort_mode.sorts_by_key() => rows.sorted()?,
         _ => rows,
     };
     Ok(Plan { schema, index, rows, refused, updated: Vec::new(), partitions })
 }
 
-pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &WriteOptions) -> Result<Written> {
+pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &WriteSettings) -> Result<Written> {
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
     let Plan { schema, index, rows, refused, updated, partitions } = plan;
-    let policy = DuplicatePolicy::of_write(operation, options)?;
+    let policy = DuplicatePolicy::of_write(operation, &options.rows)?;
     let tagged = match operation {
         WriteOperation::Insert if policy != DuplicatePolicy::Keep => index.tag(&table, &rows.keys)?,
         WriteOperation::Insert | WriteOperation::BulkInsert if !index.tags_inserts() => {
@@ -219,31 +230,31 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
         _ => index.tag_rows_of(&table, &rows.keys, partitions)?,
     };
     let (rows, tagged) = without_duplicates(&table, index.as_ref(), policy, rows, tagged)?;
-    let source = RowSource { table: &table, schema: &schema, options, key_is_global: index.is_global() };
+    let source = row_source(&table, &schema, index.as_ref(), options);
     let preparation = Preparation { source, operation };
     let (rows, mut tagged) = match operation {
-        WriteOperation::Upsert if schema.has_operation() && !preparation.combines()? => {
+        WriteOperation::Upsert if schema.has_operation() && !preparation.combines() => {
             combine_new_keys(&preparation, rows, tagged)?
         }
         _ => (rows, tagged),
     };
-    roll_back_updated_clustering(transaction, &mut tagged, options)?;
+    roll_back_updated_clustering(transaction, &mut tagged)?;
     let rows = IndexedRows { rows, tagged };
     let IndexedRows { rows, tagged } = match operation {
         WriteOperation::Upsert => {
-            let rows = merge_moved_rows(&table, index.as_ref(), rows, options)?;
+            let rows = merge_moved_rows(&table, index.as_ref(), rows, &options.keys)?;
             check_updates(&table, index.as_ref(), &rows)?;
             rows
         }
         _ => rows,
     };
-    let assign_options = AssignOptions::from_options(index.as_ref(), options)?;
+    let assign_options = options.assign.of_index(index.as_ref())?;
     let assignment = assign(&table, &assign_options, place_inserts(operation), &rows.keys, &tagged, &rows.marks)?;
     check_assigned(rows.len(), &assignment)?;
     let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
-    let replaced = replaced_by_write(&table, operation, options, partitions)?;
+    let replaced = replaced_by_write(&table, operation, &options.rows, partitions)?;
     transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &rows.marks)?))?;
-    let partial = partial_schema(&table, &schema, operation, (&updated, options))?;
+    let partial = partial_schema(&table, index.as_ref(), &schema, operation, &updated, &options.rows)?;
     let runner = TaskRunner {
         store: transaction.store(),
         table: &table,
@@ -251,7 +262,7 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
         instant: &instant,
         rows: &rows,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        options: &TaskOptions::from_options(&table, operation, options)?.with_partial(partial),
+        options: &TaskOptions::new(&table, operation, options).with_partial(partial),
         attempt: WriteToken::new_attempt(),
     };
     let statuses = runner.run(&assignment.tasks)?;

@@ -67,7 +67,7 @@ fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
     let [task, stage, attempt] = *token else { return Err("not a write token".into()) };
     let token = WriteToken { task, stage, attempt: attempt.into() };
     let target = BaseFileTarget { partition: String::new(), file_id: name.file_id, instant: name.instant, token };
-    let options = BaseFileOptions::from_hudi_options(&parse_options(options)?, LAYOUT)?;
+    let options = BaseFileOptions::resolve(&parse_options(options)?, LAYOUT)?;
     let store = open_file_store(table, &StorageOptions::new())?;
     let mut writer = BaseFileWriter::new(store.as_ref(), &schema, &target, &options)?;
     for batch in file.batches(&Arc::new(arrow_schema(&schema, ArrowMapping::File)?), BatchLimit::with_rows(1000))? {
@@ -204,7 +204,7 @@ fn insert(
         instant: commit.instant.clone(),
         token: TOKEN,
     };
-    let options = BaseFileOptions::from_hudi_options(&WriteOptions::resolve(&commit.options)?, LAYOUT)?;
+    let options = BaseFileOptions::resolve(&WriteOptions::resolve(&commit.options)?, LAYOUT)?;
     let mut handle = CreateHandle::new(Arc::clone(store), schema, target, options, false);
     for batch in batches(&inserts.rows)? {
         let record_keys = &keys(&batch, &commit.key)?;
@@ -229,7 +229,7 @@ fn append(store: &Arc<dyn FileStore>, schema: &Schema, commit: &Commit, log: &Lo
         token: TOKEN,
         naming,
     };
-    let options = AppendOptions::from_hudi_options(&WriteOptions::resolve(&commit.options)?, LAYOUT)?;
+    let options = AppendOptions::resolve(&WriteOptions::resolve(&commit.options)?, LAYOUT)?;
     let base_instant = log.base_instant.as_ref().filter(|_| log.slice.is_none());
     let mut handle = AppendHandle::new(Arc::clone(store), schema, target, base_instant, options)?;
     let positions = |positions: &Option<Vec<u64>>| positions.clone().map(UInt64Array::from);
@@ -279,7 +279,7 @@ fn time(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
         instant: "20240101000000000".parse()?,
         token: TOKEN,
     };
-    let options = BaseFileOptions::from_hudi_options(&parse_options(options)?, LAYOUT)?;
+    let options = BaseFileOptions::resolve(&parse_options(options)?, LAYOUT)?;
     let store = open_file_store(table, &StorageOptions::new())?;
     let before = cpu_seconds()?;
     let mut writer = BaseFileWriter::new(store.as_ref(), &schema, &target, &options)?;

@@ -18,7 +18,7 @@ pub use mortice_services as services;
 pub use mortice_services::transaction;
 pub use mortice_storage as storage;
 pub use mortice_table::{bootstrap, file_group, metadata_table, plan, read, schema, split, timeline};
-pub use mortice_write::{assign, index, row_set, rows, write};
+pub use mortice_write::{assign, index, row_set, rows, settings, write};
 
 pub use crate::commit::{NewTable, create_table};
 pub use crate::config::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions};

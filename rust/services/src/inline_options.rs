@@ -99,7 +99,7 @@ impl InlineServices {
             LogCompactionOptions::from_options(options)?;
         }
         if self.clustering != InlineStep::Skip {
-            ClusteringOptions::from_options(options)?;
+            ClusteringOptions::resolve(options)?;
         }
         Ok(())
     }

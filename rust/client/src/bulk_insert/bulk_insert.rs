@@ -20,15 +20,15 @@ use crate::write::{Written, commit_or_abort, open_for_write, refuse_failed_rows,
 use mortice_base::error::{Error, Result};
 use mortice_base::panics::caught;
 use mortice_commit::writable_table::TableLocation;
-use mortice_merge::config::{WriteOptions, option_names};
 use mortice_services::transaction::{Transaction, WriteResult};
 use mortice_storage::{check_cancelled, parallel};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{Index, choose_index};
 use mortice_write::rows::{
-    DeleteMarks, DuplicatePolicy, OUTPUT, ReaderPool, RefusedRows, RowSource, SortMode, WriteSchema, ignores_failed,
+    DeleteMarks, DuplicatePolicy, OUTPUT, ReaderPool, RefusedRows, RowSource, SortMode, WriteSchema,
 };
+use mortice_write::settings::WriteSettings;
 use mortice_write::write::{BaseFileOptions, WriteStatus, WriteToken};
 
 /// Bytes of rows in open row groups, of all threads, and of each if there are many.
@@ -42,9 +42,9 @@ const OPEN_BYTES_OF_THREAD: usize = 32 << 20;
 pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<WriteResult> {
     let WriteInput { schema, batches, is_in_memory, options, validator } = input;
     let target = open_for_write(location, options, WriteOperation::BulkInsert)?;
-    let (table, values) = (target.latest(), target.options());
-    let index = choose_index(&table.config, values)?;
-    let combines = values.given_boolean(option_names::COMBINE_BEFORE_INSERT)?.unwrap_or(false);
+    let (table, values) = (target.latest(), target.settings());
+    let index = choose_index(&table.config, &values.index)?;
+    let combines = values.rows.combines_inserts.unwrap_or(false);
     let has_outputs = schema.field_with_name(OUTPUT).is_ok();
     if has_outputs && (combines || index.buckets().is_some()) {
         let what = if combines { "hoodie.combine.before.insert" } else { "a bucket index" };
@@ -59,7 +59,7 @@ pub fn bulk_insert(location: &TableLocation, input: WriteInput<'_>) -> Result<Wr
     let target = Arc::new(target.with_validator(validator));
     let mut transaction = Transaction::begin(&target, WriteOperation::BulkInsert)?;
     let written =
-        caught("a bulk insert", || insert(&mut transaction, index.as_ref(), &schema, batches, target.options()));
+        caught("a bulk insert", || insert(&mut transaction, index.as_ref(), &schema, batches, target.settings()));
     commit_or_abort(transaction, written, options, Vec::new())
 }
 
@@ -74,19 +74,18 @@ struct BulkOptions {
 }
 
 impl BulkOptions {
-    fn new(table: &OpenTable, given: &SchemaRef, options: &WriteOptions) -> Result<Self> {
-        DuplicatePolicy::of_write(WriteOperation::BulkInsert, options)?;
-        let (mode, ignores_failed) = (SortMode::from_options(options)?, ignores_failed(options)?);
+    fn new(table: &OpenTable, given: &SchemaRef, options: &WriteSettings) -> Result<Self> {
+        DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options.rows)?;
+        let (mode, ignores_failed) = (options.rows.sort_mode, options.rows.ignores_failed);
         let has_outputs = given.field_with_name(OUTPUT).is_ok();
         if has_outputs && (mode != SortMode::None || ignores_failed) {
             let what = if ignores_failed { "hoodie.write.ignore.failed" } else { "hoodie.bulkinsert.sort.mode" };
             return Err(Error::unsupported(format!("a user-defined partitioner with {what}; leave one of them out")));
         }
         Ok(Self {
-            schema: WriteSchema::resolve(table, given, options)?,
+            schema: WriteSchema::resolve(table, given, &options.rows)?,
             mode,
-            base: BaseFileOptions::from_hudi_options(options, table.config.layout())?
-                .of_table_type(table.config.table_type),
+            base: options.base_files.clone(),
             ignores_failed,
             has_outputs,
         })
@@ -98,7 +97,7 @@ fn insert(
     index: &dyn Index,
     given: &SchemaRef,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
-    options: &WriteOptions,
+    options: &WriteSettings,
 ) -> Result<Written> {
     let table = Arc::clone(transaction.table());
     index.check_inserts(&table)?;
@@ -115,7 +114,8 @@ fn insert(
         next_task: AtomicU32::new(0),
         memory: OPEN_BYTES,
     };
-    let source = RowSource { table: &table, schema: &schema, options, key_is_global: false };
+    let source =
+        RowSource { table: &table, schema: &schema, keys: &options.keys, options: &options.rows, key_is_global: false };
     let reading = Reading {
         source,
         target: &target,

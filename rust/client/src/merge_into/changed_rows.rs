@@ -37,7 +37,7 @@ use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_services::transaction::WriteResult;
 use mortice_storage::check_cancelled;
 use mortice_table::plan::{OpenTable, QueryOptions, Scan, SnapshotRows};
-use mortice_write::rows::{read_input, row_memory};
+use mortice_write::rows::read_input;
 
 /// Writes changed rows to a table, in the state in which it was opened, as one commit. `updated` are the columns that
 /// differ from the stored ones in rows that are marked as updates.
@@ -94,15 +94,15 @@ fn changes_plan(table: &OpenTable, updated: &[String], options: &BTreeMap<String
 /// Reads changed rows, in the table's types.
 fn read_changes(plan: &MergePlan, input: WriteInput<'_>) -> Result<RowBatches> {
     let WriteInput { schema, batches, is_in_memory, .. } = input;
-    let options = &plan.options;
+    let fills = plan.row_options.fills_missing;
     let nullable = plan.columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     let columns = Schema::new(nullable.collect::<Vec<Field>>());
-    let typed = columns_of_table(&RecordBatch::new_empty(Arc::clone(&schema)), &columns, options)?.schema();
-    let memory = row_memory(options)?;
+    let typed = columns_of_table(&RecordBatch::new_empty(Arc::clone(&schema)), &columns, fills)?.schema();
+    let memory = plan.row_options.memory();
     let given = read_input(&schema, batches, is_in_memory, memory.clone())?;
     let mut rows = RowBatchesBuilder::new(typed, memory);
     for batch in given.batches() {
-        rows.push_of(columns_of_table(batch, &columns, options)?, batch)?;
+        rows.push_of(columns_of_table(batch, &columns, fills)?, batch)?;
     }
     Ok(rows.finish())
 }

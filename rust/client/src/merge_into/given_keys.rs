@@ -4,19 +4,19 @@
 use arrow_array::{RecordBatch, StringArray};
 
 use mortice_base::error::Result;
-use mortice_merge::config::{Properties, TableConfig, WriteOptions};
-use mortice_merge::keys::{RowKeyReader, RowKeys};
+use mortice_merge::config::{Properties, TableConfig};
+use mortice_merge::keys::{KeyOptions, RowKeyReader, RowKeys};
 
 /// Makes the record keys and partition paths of rows as a write of them would.
 #[derive(Debug)]
 pub(super) struct GivenKeys {
     config: TableConfig,
-    options: WriteOptions,
+    options: KeyOptions,
 }
 
 impl GivenKeys {
     /// Of a table with these properties, and a write with these options.
-    pub(super) fn new(properties: Properties, options: WriteOptions) -> Result<Self> {
+    pub(super) fn new(properties: Properties, options: KeyOptions) -> Result<Self> {
         Ok(Self { config: TableConfig::from_properties(properties)?, options })
     }
 
@@ -45,7 +45,7 @@ mod tests {
         let lines = "hoodie.table.version=9\nhoodie.table.name=t\nhoodie.table.recordkey.fields=id\nhoodie.table.partition.fields=p\nhoodie.table.keygenerator.type=SIMPLE";
         let properties: Properties =
             lines.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
-        let keys = GivenKeys::new(properties, WriteOptions::default()).unwrap();
+        let keys = GivenKeys::new(properties, KeyOptions::default()).unwrap();
         let strings = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
         let rows = RecordBatch::try_from_iter([
             ("id", strings(vec![None, Some("a")])),

@@ -16,7 +16,7 @@ use mortice_merge::config::Properties;
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_write::row_set::join_keys;
-use mortice_write::rows::{read_input, row_memory};
+use mortice_write::rows::read_input;
 
 /// The names of the columns that [`MergePlan::with_keys`] adds.
 pub const KEY_COLUMN: &str = "_mortice_record_key";
@@ -27,7 +27,7 @@ impl MergePlan {
     /// What makes keys of rows.
     pub(super) fn given_keys(&self) -> Result<GivenKeys> {
         let properties = self.properties.iter().map(|(name, value)| (name.clone(), value.clone()));
-        GivenKeys::new(properties.collect::<Properties>(), self.options.clone())
+        GivenKeys::new(properties.collect::<Properties>(), self.key_options.clone())
     }
 
     /// Reads all given rows: the columns that the merge writes or matches, in the table's types, and those that a
@@ -37,7 +37,7 @@ impl MergePlan {
         // Types are refused before rows are read.
         let names = self.needed(filter);
         let typed = self.in_table_types(&RecordBatch::new_empty(Arc::clone(&schema)), &names)?.schema();
-        let memory = row_memory(&self.options)?;
+        let memory = self.row_options.memory();
         let given = read_input(&schema, batches, is_in_memory, memory.clone())?;
         let mut rows = RowBatchesBuilder::new(typed, memory);
         for batch in given.batches() {
@@ -56,7 +56,7 @@ impl MergePlan {
     }
 
     fn in_table_types(&self, rows: &RecordBatch, names: &[String]) -> Result<RecordBatch> {
-        columns_of_table(&projected(rows, names)?, &self.used_columns(), &self.options)
+        columns_of_table(&projected(rows, names)?, &self.used_columns(), self.row_options.fills_missing)
     }
 
     /// Some columns of rows, among them partition paths, in the table's types.
@@ -64,7 +64,7 @@ impl MergePlan {
         let path = Field::new(meta_columns::PARTITION_PATH, DataType::Utf8, true);
         let columns = self.columns.fields().iter().cloned().chain([Arc::new(path)]);
         let columns = Schema::new(columns.collect::<Vec<FieldRef>>());
-        columns_of_table(&projected(rows, names)?, &columns, &self.options)
+        columns_of_table(&projected(rows, names)?, &columns, self.row_options.fills_missing)
     }
 
     fn check_no_nulls(&self, rows: &RecordBatch) -> Result<()> {

@@ -12,9 +12,11 @@ use super::spelling::{check_names, spelled};
 use crate::read_state::MergeSource;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, ParsedOptions, TableConfig, TableType, WriteOptions};
+use mortice_merge::config::{MergeMode, ParsedOptions, TableConfig, TableType};
+use mortice_merge::keys::KeyOptions;
 use mortice_table::plan::OpenTable;
-use mortice_write::index::choose_index;
+use mortice_write::index::{IndexOptions, choose_index};
+use mortice_write::rows::RowOptions;
 
 /// How rows are merged into a table. Processes that have no table can be sent it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,7 +47,9 @@ pub struct MergePlan {
     /// The table's properties, by which keys are made.
     pub(super) properties: BTreeMap<String, String>,
     /// Options of the write, by which keys are made.
-    pub(super) options: WriteOptions,
+    pub(super) key_options: KeyOptions,
+    /// Options of the write, by which rows are read.
+    pub(super) row_options: RowOptions,
     /// What the write has to know of the rows that it was made from.
     pub(super) source: MergeSource,
 }
@@ -65,9 +69,10 @@ impl MergePlan {
         let config = &table.config;
         let (_, types) = table.schema_at(None)?;
         let ParsedOptions { options, .. } = ParsedOptions::new(options, "upsert", config)?;
-        check_table(table, &types, &options)?;
+        let row_options = RowOptions::resolve(&options)?;
+        check_table(table, &types, &row_options)?;
         check_names(&types, given)?;
-        let index = choose_index(config, &options)?;
+        let index = choose_index(config, &IndexOptions::resolve(&options)?)?;
         let is_global = index.is_global();
         let own = types.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()));
         let columns = Schema::new(own.cloned().collect::<Vec<FieldRef>>());
@@ -92,7 +97,8 @@ impl MergePlan {
             ordering: ordering.cloned().collect(),
             has_logs: config.table_type == TableType::MergeOnRead,
             properties: config.properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            options,
+            key_options: KeyOptions::resolve(&options)?,
+            row_options,
             source: MergeSource::new(table, &update),
             update,
         })

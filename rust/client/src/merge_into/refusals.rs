@@ -4,19 +4,18 @@ use arrow_schema::Schema;
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, WriteOptions, option_names};
+use mortice_merge::config::{MergeMode, option_names};
 use mortice_table::plan::OpenTable;
+use mortice_write::rows::{DuplicatePolicy, RowOptions};
 
 /// Options, and whether they are set, by which rows of a write are left out or dropped: a merge would not do what its
 /// clauses say.
-fn refused_options(options: &WriteOptions) -> [(&'static str, bool); 3] {
-    let (policy, drops) =
-        (option_names::DATASOURCE_INSERT_DUP_POLICY, option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES);
-    let ignores = option_names::WRITE_IGNORE_FAILED;
+fn refused_options(options: &RowOptions) -> [(&'static str, bool); 3] {
+    let has_policy = options.duplicates != DuplicatePolicy::Keep;
     [
-        (policy.name(), options.is_set(policy)),
-        (drops.name(), options.is_set(drops)),
-        (ignores.name(), options.is_set(ignores)),
+        (option_names::DATASOURCE_INSERT_DUP_POLICY.name(), has_policy),
+        (option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES.name(), options.drops_duplicates),
+        (option_names::WRITE_IGNORE_FAILED.name(), options.ignores_failed),
     ]
 }
 
@@ -24,7 +23,7 @@ fn refused_options(options: &WriteOptions) -> [(&'static str, bool); 3] {
 const REFUSED_GENERATORS: [&str; 2] = ["timestamp", "custom"];
 
 /// Makes sure that a merge into a table does what SQL says.
-pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &WriteOptions) -> Result<()> {
+pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &RowOptions) -> Result<()> {
     let config = &table.config;
     let mut generators = config.properties.iter().filter(|(name, _)| name.starts_with("hoodie.table.keygen"));
     let is_refused = |value: &str| REFUSED_GENERATORS.iter().any(|name| value.to_ascii_lowercase().contains(name));
@@ -54,11 +53,12 @@ pub(super) fn check_table(table: &OpenTable, columns: &Schema, options: &WriteOp
 mod tests {
     use super::super::testing::TestTable;
     use super::*;
+    use mortice_merge::config::WriteOptions;
 
     fn refused(table: &TestTable, given: &[(&str, &str)]) -> String {
         let open = table.open();
         let columns = open.schema_at(None).unwrap().1;
-        let options = WriteOptions::resolve(given.iter().copied()).unwrap();
+        let options = RowOptions::resolve(&WriteOptions::resolve(given.iter().copied()).unwrap()).unwrap();
         check_table(&open, &columns, &options).map_or_else(|error| error.text(), |()| String::new())
     }
 
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn options_that_leave_rows_out_are_refused_if_they_are_set() {
         let table = TestTable::new();
-        for (name, _) in refused_options(&WriteOptions::default()) {
+        for (name, _) in refused_options(&RowOptions::resolve(&WriteOptions::default()).unwrap()) {
             let (on, off) = if name.ends_with("policy") { ("drop", "none") } else { ("true", "false") };
             assert!(refused(&table, &[(name, on)]).contains(name));
             assert_eq!(refused(&table, &[(name, off)]), "");

@@ -6,15 +6,15 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{FieldRef, Schema};
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::WriteOptions;
-use mortice_write::rows::{FILL_MISSING, Rules, ValuePlace};
+use mortice_write::rows::{Rules, ValuePlace};
 
 /// The columns of a batch that a table has, in the types of the table; the others as they are.
 ///
 /// A value is taken over only if the table's type holds it unchanged. A null is taken over also where the table's
-/// column is not nullable: the write refuses it, if it writes it.
-pub(super) fn columns_of_table(batch: &RecordBatch, columns: &Schema, options: &WriteOptions) -> Result<RecordBatch> {
-    let rules = Rules { fills: options.boolean(FILL_MISSING)?, can_evolve: false };
+/// column is not nullable: the write refuses it, if it writes it. `fills` says whether missing fields of structs are
+/// null.
+pub(super) fn columns_of_table(batch: &RecordBatch, columns: &Schema, fills: bool) -> Result<RecordBatch> {
+    let rules = Rules { fills, can_evolve: false };
     let given = batch.schema();
     let mut fields = Vec::with_capacity(batch.num_columns());
     let mut arrays = Vec::with_capacity(batch.num_columns());
@@ -53,7 +53,7 @@ mod tests {
 
     fn converted(array: ArrayRef, to: DataType) -> Result<ArrayRef> {
         let columns = Schema::new(vec![Field::new("c", to, false)]);
-        columns_of_table(&one("c", array), &columns, &WriteOptions::default()).map(|batch| Arc::clone(batch.column(0)))
+        columns_of_table(&one("c", array), &columns, false).map(|batch| Arc::clone(batch.column(0)))
     }
 
     #[test]
@@ -100,8 +100,7 @@ mod tests {
         assert!(converted(given(&["y", "x"]), stored.clone()).is_ok());
         assert!(converted(given(&["x", "y", "z"]), stored.clone()).unwrap_err().to_string().contains("\"z\""));
         assert!(converted(given(&["x"]), stored.clone()).unwrap_err().to_string().contains("\"y\""));
-        let options = WriteOptions::resolve([(FILL_MISSING, "true")]).unwrap();
         let columns = Schema::new(vec![Field::new("c", stored, true)]);
-        assert!(columns_of_table(&one("c", given(&["x"])), &columns, &options).is_ok());
+        assert!(columns_of_table(&one("c", given(&["x"])), &columns, true).is_ok());
     }
 }

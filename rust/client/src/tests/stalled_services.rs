@@ -274,7 +274,7 @@ impl BegunWrite {
         };
         let schema = WriteSchema::of_table(write.table()).unwrap().stored;
         let store = Arc::clone(write.store());
-        let options = AppendOptions::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap();
+        let options = AppendOptions::resolve(&WriteOptions::default(), TimelineLayout::V2).unwrap();
         let mut handle = AppendHandle::new(store, &schema, target, None, options).unwrap();
         let (rows, keys) = (batch(&[("a", "x", 777)]), StringArray::from(vec!["a"]));
         let meta = MetaColumns::Computed { record_keys: &keys };

@@ -7,17 +7,15 @@ use arrow_array::cast::AsArray;
 
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
-use mortice_merge::config::WriteOptions;
-use mortice_merge::keys::{NEW_ENCODING, undecided_key_field};
+use mortice_merge::keys::{KeyOptions, undecided_key_field};
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 
-/// Sets the option for the encoding of keys, if neither the table nor an option decides on it.
-pub(super) fn decide_key_encoding(table: &OpenTable, options: &mut WriteOptions) -> Result<()> {
-    if let Some(field) = undecided_key_field(&table.config, options)? {
-        let names_field = stored_key_names_field(table, field)?.unwrap_or(true);
-        options.set(NEW_ENCODING, !names_field);
+/// Whether keys are `field:value`, by the stored ones; none if the table or an option decides on it.
+pub(super) fn stored_encoding(table: &OpenTable, options: &KeyOptions) -> Result<Option<bool>> {
+    match undecided_key_field(&table.config, options)? {
+        Some(field) => Ok(Some(stored_key_names_field(table, field)?.unwrap_or(true))),
+        None => Ok(None),
     }
-    Ok(())
 }
 
 /// Whether a stored key is `field:value`; `None` if the table has no row.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::key_encoding::decide_key_encoding;
+use super::key_encoding::stored_encoding;
 use super::location::TableLocation;
 use super::state::TableState;
 use crate::commit::{
@@ -13,13 +13,13 @@ use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, Met
 use mortice_base::error::Result;
 use mortice_base::progress::Progress;
 use mortice_base::time::Time;
-use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOption, WriteOptions, option_names};
+use mortice_merge::config::option_names::{ON_DAMAGE, WRITE_COMPLEX_KEYGEN_NEW_ENCODING};
+use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOptions};
+use mortice_merge::keys::KeyOptions;
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Instant;
-
-/// What to do about damaged log files that a write or a service reads, as in [`OnDamage::parse`].
-const ON_DAMAGE: WriteOption<option_names::Text> = option_names::ON_DAMAGE;
+use mortice_write::settings::WriteSettings;
 
 /// The options by which writes and services read a table. Rows that a damaged log has lost would be lost for good where
 /// files are merged and rewritten, so such a log is an error unless an option says otherwise.
@@ -50,6 +50,8 @@ pub struct WritableTable {
     store: Arc<dyn FileStore>,
     /// By their newest names.
     options: WriteOptions,
+    /// What they say of rows and files.
+    settings: Arc<WriteSettings>,
     /// What they say of the metadata table.
     metadata_options: MetadataOptions,
     warnings: Vec<String>,
@@ -87,7 +89,9 @@ impl WritableTable {
     ) -> Result<Self> {
         check_writes(location, &table)?;
         let mut parsed = ParsedOptions::new(options, operation, &table.config)?;
-        decide_key_encoding(&table, &mut parsed.options)?;
+        if let Some(names_field) = stored_encoding(&table, &KeyOptions::resolve(&parsed.options)?)? {
+            parsed.options.set(WRITE_COMPLEX_KEYGEN_NEW_ENCODING, !names_field);
+        }
         Self::of_checked(location, table, parsed)
     }
 
@@ -108,6 +112,7 @@ impl WritableTable {
         Ok(Self {
             location: location.clone(),
             store,
+            settings: Arc::new(WriteSettings::resolve(&options, &table.config)?),
             metadata_options: MetadataOptions::resolve(&options)?,
             options,
             warnings,
@@ -170,6 +175,12 @@ impl WritableTable {
     #[must_use]
     pub fn options(&self) -> &WriteOptions {
         &self.options
+    }
+
+    /// What options say of rows and files.
+    #[must_use]
+    pub fn settings(&self) -> &WriteSettings {
+        &self.settings
     }
 
     /// What options say of the metadata table.

@@ -14,6 +14,7 @@
 //! | `ordering_field` | ordering values of one field |
 //! | `key_columns` | the key, ordering values and delete marks of the records of a block |
 //! | `row_keys` | record keys and partition paths of rows that are written |
+//! | `key_options` | what options say of them |
 //! | `row_generator` | which key generator makes them |
 //! | `row_text` | values of key and partition columns as text |
 //! | `path_check` | values that a partition path cannot have |
@@ -29,6 +30,7 @@ mod base_keys;
 mod field_path;
 mod key_columns;
 mod key_generator;
+mod key_options;
 mod ordering_field;
 mod partition_part;
 mod path_check;
@@ -50,9 +52,10 @@ mod time_zone;
 
 pub use field_path::FieldPath;
 pub use key_columns::{KeyBatch, KeyColumns};
+pub use key_options::KeyOptions;
 pub use partition_part::{PartitionPart, TimeFormat};
 pub use path_value::{PathValue, bounds_of};
 pub use record_key::{LogKeys, RecordKey};
-pub use row_generator::{NEW_ENCODING, undecided_key_field};
+pub use row_generator::undecided_key_field;
 pub use row_keys::{RowKeyReader, RowKeys, check_key_type};
 pub use row_number_column::{with_row_numbers, without_row_numbers};

@@ -1,14 +1,10 @@
 //! Which key generator a writer uses: the table's own, else the one that the options name, else the one that Hudi
 //! infers from the fields (`KeyGenUtils.inferKeyGeneratorType`).
 
-use crate::config::{TableConfig, WriteOption, WriteOptions, option_names};
+use super::key_options::KeyOptions;
+use crate::config::TableConfig;
+use crate::config::option_names::{KEY_GENERATOR_CLASS, KEY_GENERATOR_TYPE, WRITE_COMPLEX_KEYGEN_NEW_ENCODING};
 use mortice_base::error::{Error, Result};
-
-const CLASS: WriteOption<option_names::Text> = option_names::KEY_GENERATOR_CLASS;
-const TYPE: WriteOption<option_names::Text> = option_names::KEY_GENERATOR_TYPE;
-/// Hudi's option for keys of one field by the complex key generator: false is `field:value`, true is `value`.
-pub const NEW_ENCODING: WriteOption<option_names::OptionalBoolean> = option_names::WRITE_COMPLEX_KEYGEN_NEW_ENCODING;
-const VALIDATION: WriteOption<option_names::Boolean> = option_names::WRITE_COMPLEX_KEYGEN_VALIDATION_ENABLE;
 
 /// Key generators that rows are written with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +20,9 @@ pub(super) enum RowGenerator {
 impl RowGenerator {
     /// Decides for a table. [`mortice_base::ErrorKind::Unsupported`], by name, for generators of the user's own and of
     /// Spark SQL; [`mortice_base::ErrorKind::InvalidArgument`] if the options name another one than the table.
-    pub(super) fn choose(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
-        let option = [CLASS, TYPE].iter().find_map(|name| {
-            let value = options.text(*name)?;
-            Some((*name, value))
-        });
+    pub(super) fn choose(config: &TableConfig, options: &KeyOptions) -> Result<Self> {
+        let of_class = options.class.as_deref().map(|class| (KEY_GENERATOR_CLASS, class));
+        let option = of_class.or(options.kind.as_deref().map(|kind| (KEY_GENERATOR_TYPE, kind)));
         let named = option.map(|(_, value)| Self::from_name(value)).transpose()?;
         let Some(stored) = config.key_generator.as_deref() else {
             return Ok(named.unwrap_or_else(|| Self::infer(config)));
@@ -75,19 +69,18 @@ impl RowGenerator {
     /// Of one field, complex keys of tables below version 9 have the name or not, as the release that wrote them
     /// (`KeyGenUtils.encodeSingleKeyFieldNameForComplexKeyGen`; HUDI-7001). Like Hudi, refuses them unless the options
     /// decide.
-    pub(super) fn names_fields(self, config: &TableConfig, options: &WriteOptions) -> Result<bool> {
+    pub(super) fn names_fields(self, config: &TableConfig, options: &KeyOptions) -> Result<bool> {
         match (self, config.record_key_fields.len()) {
             (Self::GlobalDelete, _) | (_, 2..) => Ok(true),
             (Self::Complex, 1) if config.version.number() >= 9 => Ok(true),
             (Self::Complex, 1) => {
-                let is_new = options.given_boolean(NEW_ENCODING)?;
-                if is_new.is_none() && options.boolean(VALIDATION)? {
+                if options.new_encoding.is_none() && !options.guesses_encoding {
                     let field = config.record_key_fields.first().map(String::as_str).unwrap_or_default();
                     return Err(Error::invalid_argument(format!(
-                        "the complex key generator with the single key field {field:?} wrote keys as \"{field}:value\" or as \"value\", depending on the release of Hudi; look at _hoodie_record_key and set the option {NEW_ENCODING} to false for \"{field}:value\", to true for \"value\""
+                        "the complex key generator with the single key field {field:?} wrote keys as \"{field}:value\" or as \"value\", depending on the release of Hudi; look at _hoodie_record_key and set the option {WRITE_COMPLEX_KEYGEN_NEW_ENCODING} to false for \"{field}:value\", to true for \"value\""
                     )));
                 }
-                Ok(!is_new.unwrap_or(false))
+                Ok(!options.new_encoding.unwrap_or(false))
             }
             _ => Ok(false),
         }
@@ -99,12 +92,12 @@ impl RowGenerator {
 ///
 /// # Errors
 /// As for the choice of the key generator.
-pub fn undecided_key_field<'c>(config: &'c TableConfig, options: &WriteOptions) -> Result<Option<&'c str>> {
+pub fn undecided_key_field<'c>(config: &'c TableConfig, options: &KeyOptions) -> Result<Option<&'c str>> {
     let [field] = config.record_key_fields.as_slice() else { return Ok(None) };
     let is_open = config.version.number() < 9
         && config.populate_meta_fields
-        && !options.is_given(NEW_ENCODING)
-        && options.boolean(VALIDATION)?;
+        && options.new_encoding.is_none()
+        && !options.guesses_encoding;
     Ok((is_open && RowGenerator::choose(config, options)? == RowGenerator::Complex).then_some(field))
 }
 

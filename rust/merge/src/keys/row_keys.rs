@@ -8,11 +8,12 @@ use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema};
 
 use super::field_path::FieldPath;
+use super::key_options::KeyOptions;
 use super::record_key::RecordKey;
 use super::row_generator::RowGenerator;
 use super::row_partitions::{RowPartitions, checked_type, missing};
 use super::row_text;
-use crate::config::{TableConfig, WriteOption, WriteOptions, option_names};
+use crate::config::TableConfig;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 
@@ -20,8 +21,6 @@ use mortice_base::names::{RequestedTime, meta_columns};
 const NULL_PART: &str = "__null__";
 /// The part that is empty.
 const EMPTY_PART: &str = "__empty__";
-const CONSISTENT: WriteOption<option_names::Boolean> =
-    option_names::DATASOURCE_WRITE_KEYGENERATOR_CONSISTENT_LOGICAL_TIMESTAMP_ENABLED;
 
 /// The record key and the partition path of each row of a batch. Neither is ever null.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +69,7 @@ impl RowKeyReader {
     /// # Errors
     /// `InvalidArgument` if columns are missing, or if an option contradicts the table; `Unsupported`, by name, for key
     /// generators and types of columns.
-    pub fn new(config: &TableConfig, schema: &Schema, options: &WriteOptions) -> Result<Self> {
+    pub fn new(config: &TableConfig, schema: &Schema, options: &KeyOptions) -> Result<Self> {
         Self::with_generator(config, RowGenerator::choose(config, options)?, schema, options)
     }
 
@@ -78,7 +77,7 @@ impl RowKeyReader {
         config: &TableConfig,
         generator: RowGenerator,
         schema: &Schema,
-        options: &WriteOptions,
+        options: &KeyOptions,
     ) -> Result<Self> {
         let has = |name: &str| has_text(schema, name);
         let keys = match config.record_key_fields.as_slice() {
@@ -108,7 +107,7 @@ impl RowKeyReader {
         } else {
             PartitionSource::Fields(RowPartitions::new(config, generator, schema, options)?)
         };
-        Ok(Self { keys, partitions, consistent: options.boolean(CONSISTENT)? })
+        Ok(Self { keys, partitions, consistent: options.consistent })
     }
 
     /// The keys that queried rows have in their meta columns; none if one of the two columns is missing.
@@ -128,7 +127,7 @@ impl RowKeyReader {
     pub fn for_deletes(
         config: &TableConfig,
         schema: &Schema,
-        options: &WriteOptions,
+        options: &KeyOptions,
         index_is_global: bool,
     ) -> Result<Self> {
         if let Some(stored) = Self::of_meta_columns(schema).filter(|_| config.populate_meta_fields) {
@@ -334,6 +333,7 @@ mod tests {
 
     use super::*;
     use crate::config::Properties;
+    use crate::config::WriteOptions;
     use mortice_base::ErrorKind;
 
     fn config(lines: &str) -> TableConfig {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     fn read(lines: &str, options: &[(&str, &str)]) -> Result<(Vec<String>, Vec<String>)> {
-        let options = WriteOptions::resolve(options.iter().copied())?;
+        let options = KeyOptions::resolve(&WriteOptions::resolve(options.iter().copied())?)?;
         let rows = rows();
         let keys = RowKeyReader::new(&config(lines), rows.schema_ref(), &options)?.unchecked().read(&rows, 0)?;
         let strings = |array: &StringArray| array.iter().flatten().map(str::to_owned).collect::<Vec<_>>();
@@ -385,7 +385,7 @@ mod tests {
         let read = |id: &str, sub: &str| {
             let column = |value: &str| Arc::new(StringArray::from(vec!["x", value])) as ArrayRef;
             let rows = RecordBatch::try_from_iter([("id", column(id)), ("sub", column(sub))]).unwrap();
-            RowKeyReader::new(&config, rows.schema_ref(), &WriteOptions::default())?.read(&rows, 6)
+            RowKeyReader::new(&config, rows.schema_ref(), &KeyOptions::default())?.read(&rows, 6)
         };
         // Both would be `id:a,sub:b,sub:c`.
         for (id, sub) in [("a,sub:b", "c"), ("__null__", "c"), ("a", "__empty__")] {
@@ -465,7 +465,7 @@ mod tests {
             RecordBatch::try_from_iter([("id", ids), ("at", Arc::new(StringArray::from(values)) as ArrayRef)]).unwrap()
         };
         let rows = column(vec![Some("2024-01-02T23:00:00-02:00"), Some("2024-01-02"), None]);
-        let reader = RowKeyReader::new(&config(&lines), rows.schema_ref(), &WriteOptions::default()).unwrap();
+        let reader = RowKeyReader::new(&config(&lines), rows.schema_ref(), &KeyOptions::default()).unwrap();
         let paths = reader.read(&rows, 0).unwrap().partitions;
         assert_eq!(paths, StringArray::from(vec!["2024/01/03 01", "2024/01/02 00", "1970/01/01 00"]));
         let error = reader.read(&column(vec![Some("2024-01-02"), Some("x")]), 7).unwrap_err().to_string();
@@ -495,7 +495,7 @@ mod tests {
         ])
         .unwrap();
         let lines = format!("{V9}id\nhoodie.table.keygenerator.type=SIMPLE\nhoodie.table.partition.fields=p");
-        let error = RowKeyReader::new(&config(&lines), rows.schema_ref(), &WriteOptions::default())
+        let error = RowKeyReader::new(&config(&lines), rows.schema_ref(), &KeyOptions::default())
             .unwrap()
             .read(&rows, 3)
             .unwrap_err();
@@ -507,7 +507,7 @@ mod tests {
         let lines = format!("{V9}id\nhoodie.table.keygenerator.type=COMPLEX\nhoodie.table.partition.fields=city,day");
         let rows = rows().project(&[0]).unwrap();
         let reader = |is_global| {
-            RowKeyReader::for_deletes(&config(&lines), rows.schema_ref(), &WriteOptions::default(), is_global)
+            RowKeyReader::for_deletes(&config(&lines), rows.schema_ref(), &KeyOptions::default(), is_global)
         };
         let keys = reader(true).unwrap().read(&rows, 0).unwrap();
         assert_eq!((keys.record_keys.value(0), keys.partitions.value(0)), ("id:a", ""));
@@ -520,13 +520,13 @@ mod tests {
         ])
         .unwrap();
         let reader =
-            RowKeyReader::for_deletes(&config(&lines), queried.schema_ref(), &WriteOptions::default(), false).unwrap();
+            RowKeyReader::for_deletes(&config(&lines), queried.schema_ref(), &KeyOptions::default(), false).unwrap();
         let keys = reader.read(&queried, 0).unwrap();
         assert_eq!((keys.record_keys.value(0), keys.partitions.value(0)), ("id:a", "x/2024-01-02"));
         let generated = RowKeyReader::for_deletes(
             &config("hoodie.table.version=9"),
             rows.schema_ref(),
-            &WriteOptions::default(),
+            &KeyOptions::default(),
             true,
         );
         assert!(generated.unwrap_err().to_string().contains("_hoodie_record_key"));

@@ -6,18 +6,16 @@ use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::Schema;
 
 use super::field_path::FieldPath;
+use super::key_options::KeyOptions;
 use super::partition_path::NULL;
 use super::path_check::PathCheck;
 use super::path_escape::escape_into;
 use super::row_generator::{RowGenerator, kinds_of, partition_kinds};
 use super::row_text;
 use super::row_times::RowTimes;
-use crate::config::{TableConfig, WriteOption, WriteOptions, option_names};
+use crate::config::TableConfig;
+use crate::config::option_names::PARTITION_PATH_FIELD;
 use mortice_base::error::{Error, Result};
-
-const FIELDS_OPTION: WriteOption<option_names::Text> = option_names::PARTITION_PATH_FIELD;
-const CONSISTENT: WriteOption<option_names::Boolean> =
-    option_names::DATASOURCE_WRITE_KEYGENERATOR_CONSISTENT_LOGICAL_TIMESTAMP_ENABLED;
 
 /// How the partition path of a row is made.
 #[derive(Debug, Clone)]
@@ -46,9 +44,8 @@ impl RowPartitions {
         config: &TableConfig,
         generator: RowGenerator,
         schema: &Schema,
-        options: &WriteOptions,
+        options: &KeyOptions,
     ) -> Result<Self> {
-        let consistent = options.boolean(CONSISTENT)?;
         let fields = match generator {
             RowGenerator::NonPartitioned | RowGenerator::GlobalDelete => &[][..],
             _ => config.partition_fields.as_slice(),
@@ -66,7 +63,7 @@ impl RowPartitions {
             let field = FieldPath::new(name);
             row_text::check_type(name, checked_type(&field, schema)?)?;
             let slashed = config.has_slashed_dates() && (generator != RowGenerator::Complex || fields.len() == 1);
-            let times = is_time.then(|| RowTimes::new(config, options, consistent)).transpose()?;
+            let times = is_time.then(|| RowTimes::new(config, options)).transpose()?;
             parts.push(PathPart { field, slashed: slashed && !is_time, times });
         }
         let columns = parts.iter().map(|part| part.field.name().to_owned()).collect();
@@ -74,7 +71,7 @@ impl RowPartitions {
             parts,
             hive_style: config.hive_style_partitioning,
             encode: config.url_encode_partitions,
-            consistent,
+            consistent: options.consistent,
             check: Some(PathCheck { columns, encodes: config.url_encode_partitions }),
         })
     }
@@ -209,8 +206,8 @@ pub(super) fn missing(name: &str) -> Error {
 
 /// `SIMPLE` or `TIMESTAMP` of each partition column: from the table's properties, else from the options (below version
 /// 8 tables do not store them).
-fn custom_kinds(config: &TableConfig, options: &WriteOptions) -> Result<Vec<String>> {
-    let declared = options.given_text(FIELDS_OPTION).map(kinds_of).unwrap_or_default();
+fn custom_kinds(config: &TableConfig, options: &KeyOptions) -> Result<Vec<String>> {
+    let declared = options.partition_fields.as_deref().map(kinds_of).unwrap_or_default();
     let stored = partition_kinds(config);
     let kind = |(at, name): (usize, &String)| {
         let option = declared.iter().find(|(option, _)| option == name).and_then(|(_, kind)| kind.clone());
@@ -221,7 +218,7 @@ fn custom_kinds(config: &TableConfig, options: &WriteOptions) -> Result<Vec<Stri
                 "partition column {name:?} of the custom key generator must be of type simple or timestamp, got {other:?}"
             ))),
             None => Err(Error::invalid_argument(format!(
-                "the table does not store how its custom key generator makes the path of column {name:?}; set {FIELDS_OPTION} to a list such as \"{name}:simple\" or \"{name}:timestamp\""
+                "the table does not store how its custom key generator makes the path of column {name:?}; set {PARTITION_PATH_FIELD} to a list such as \"{name}:simple\" or \"{name}:timestamp\""
             ))),
         }
     };

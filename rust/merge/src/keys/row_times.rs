@@ -7,10 +7,11 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use chrono::{Local, Offset, TimeZone as _};
 
+use super::key_options::KeyOptions;
 use super::row_text;
 use super::time_pattern::TimePattern;
 use super::time_zone::TimeZone;
-use crate::config::{TableConfig, WriteOptions};
+use crate::config::TableConfig;
 use mortice_base::error::{Error, Result};
 
 const PREFIXES: [&str; 2] = ["hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."];
@@ -96,10 +97,10 @@ impl TimeUnit {
 
 impl RowTimes {
     /// Reads the formats. Properties of the table go before options.
-    pub(super) fn new(config: &TableConfig, options: &WriteOptions, consistent: bool) -> Result<Self> {
+    pub(super) fn new(config: &TableConfig, options: &KeyOptions) -> Result<Self> {
         let property = |name: &str| {
             let mut names = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
-            names.find_map(|name| config.properties.get(&name).or(options.property_text(&name)).map(str::to_owned))
+            names.find_map(|name| config.properties.get(&name).or(options.time_format(&name)).map(str::to_owned))
         };
         let unit = TimeUnit::from_properties(&property)?;
         let format = "hoodie.keygen.timebased.output.dateformat";
@@ -124,7 +125,7 @@ impl RowTimes {
             input_zone: zone("input.timezone")?,
             output: TimePattern::new(format, &output)?,
             output_zone: zone("output.timezone")?,
-            consistent,
+            consistent: options.consistent,
         };
         let is_named = |zone: &TimeZone| matches!(zone, TimeZone::Rules(_));
         let mut zones = times.output_zone.iter().chain(times.input_zone.iter().filter(|_| times.output_zone.is_none()));

@@ -10,12 +10,11 @@ use crate::transaction::{CommitExtra, Transaction, WriteResult};
 use crate::verify::Finding;
 use mortice_base::error::{Error, Result};
 use mortice_commit::writable_table::TableLocation;
-use mortice_merge::config::WriteOptions;
 use mortice_storage::check_cancelled;
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::new_bucket_prefix;
-use mortice_write::rows::{WriteSchema, row_memory};
-use mortice_write::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+use mortice_write::rows::WriteSchema;
+use mortice_write::write::{CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 
 /// Bytes of rows that wait for their row group to be complete.
 const OPEN_BYTES: usize = 128 << 20;
@@ -61,22 +60,23 @@ fn merge_buckets(
         return Ok(BucketMergeResult { buckets, write: None });
     }
     let mut transaction = Transaction::begin(&target, WriteOperation::InsertOverwrite)?;
-    let merged = merge_in(&mut transaction, target.options());
+    let merged = merge_in(&mut transaction);
     let (transaction, (statuses, extra)) = transaction.or_abort(merged)?;
     let committed = transaction.commit(statuses, &extra)?;
     let write = WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) };
     Ok(BucketMergeResult { buckets, write: Some(write) })
 }
 
-fn merge_in(transaction: &mut Transaction, options: &WriteOptions) -> Result<(Vec<WriteStatus>, CommitExtra)> {
+fn merge_in(transaction: &mut Transaction) -> Result<(Vec<WriteStatus>, CommitExtra)> {
     transaction.inflight_without_profile()?;
     let table = Arc::clone(transaction.table());
     let schema = WriteSchema::of_table(&table)?;
+    let memory = transaction.target().settings().rows.memory();
     let (mut statuses, mut replaced): (_, BTreeMap<String, Vec<String>>) = (Vec::new(), BTreeMap::new());
     for (task, bucket) in (0_u32..).zip(shared_buckets(&table)?) {
         check_cancelled()?;
-        let rows = OneRowEach::read(&table, &schema, &bucket.slices, row_memory(options)?)?;
-        statuses.extend(write_group(transaction, &schema, (task, &bucket, &rows), options)?);
+        let rows = OneRowEach::read(&table, &schema, &bucket.slices, memory.clone())?;
+        statuses.extend(write_group(transaction, &schema, task, &bucket, &rows)?);
         let file_ids = bucket.slices.into_iter().map(|slice| slice.file_id);
         replaced.entry(bucket.partition).or_default().extend(file_ids);
     }
@@ -88,8 +88,9 @@ fn merge_in(transaction: &mut Transaction, options: &WriteOptions) -> Result<(Ve
 fn write_group(
     transaction: &Transaction,
     schema: &WriteSchema,
-    (task, bucket, rows): (u32, &SharedBucket, &OneRowEach),
-    options: &WriteOptions,
+    task: u32,
+    bucket: &SharedBucket,
+    rows: &OneRowEach,
 ) -> Result<Vec<WriteStatus>> {
     let target = CreateTarget {
         partition: bucket.partition.clone(),
@@ -98,8 +99,7 @@ fn write_group(
         token: WriteToken { task, stage: 0, attempt: WriteToken::new_attempt() },
     };
     // A bucket has one file group, however large it is.
-    let config = &transaction.table().config;
-    let base = BaseFileOptions::of_size(options, config.layout(), u64::MAX)?.of_table_type(config.table_type);
+    let base = transaction.target().settings().base_files.clone().of_size(u64::MAX);
     let mut handle = CreateHandle::new(Arc::clone(transaction.store()), &schema.stored, target, base, false);
     for batch in rows.batches() {
         check_cancelled()?;

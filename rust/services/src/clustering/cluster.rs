@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 
-use super::row_order::{RowLayout, RowOrder};
+use super::row_order::RowOrder;
 use super::run::ClusteringRun;
 use crate::clustering::planning::{ClusteringOptions, PlannedClustering, clustering_plan, planned_clustering};
 use crate::compaction::check_merge;
@@ -18,7 +18,6 @@ use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{Clock, TimelineWriter};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
-use mortice_merge::config::WriteOptions;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
 use mortice_table::read::LogCheck;
@@ -73,7 +72,7 @@ pub fn plan_clustering(
     let target = open_table(location, options)?;
     let table = target.latest();
     if request.schedule {
-        check_not_bucketed(&table, target.options())?;
+        check_not_bucketed(&target, &table)?;
     }
     let live = table.write_view(None)?.slices;
     let mut previews = Vec::new();
@@ -119,30 +118,30 @@ fn pending_plan(
 /// As for [`open_for_service`] and [`check_order`].
 pub fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) -> Result<Arc<WritableTable>> {
     let target = open_for_service(location, options, "cluster")?;
-    check_order(&target.latest(), target.options())?;
+    check_order(&target)?;
     Ok(Arc::new(target))
 }
 
 /// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep
 /// writes from its file groups.
-fn check_order(table: &OpenTable, options: &WriteOptions) -> Result<()> {
-    let columns = ClusteringOptions::from_options(options)?.sort_columns();
-    let layout = RowLayout::from_options(options)?;
+fn check_order(target: &WritableTable) -> Result<()> {
+    let (table, options) = (target.latest(), ClusteringOptions::resolve(target.options())?);
+    let columns = options.sort_columns();
     if columns.is_empty() || table.timeline.completed_writes().next().is_none() {
         return Ok(());
     }
-    let schema = avro::arrow_schema(&WriteSchema::of_table(table)?.stored, ArrowMapping::Table)?;
+    let schema = avro::arrow_schema(&WriteSchema::of_table(&table)?.stored, ArrowMapping::Table)?;
     let rows = RecordBatch::new_empty(Arc::new(schema));
     let sample = |_: &[String]| Ok(std::iter::once(Ok(rows.clone())));
-    let order = RowOrder::by_columns(&columns, layout, &rows.schema(), sample);
+    let order = RowOrder::by_columns(&columns, options.layout, &rows.schema(), sample);
     order.and_then(|order| order.map_or(Ok(()), |order| order.keys(&rows).map(drop))).map_err(|error| {
         Error::invalid_argument(format!("clustering cannot sort by {}: {}", columns.join(","), error.text()))
     })
 }
 
 /// Rows of a bucket belong to its file group.
-fn check_not_bucketed(table: &OpenTable, options: &WriteOptions) -> Result<()> {
-    let index = choose_index(&table.config, options)?;
+fn check_not_bucketed(target: &WritableTable, table: &OpenTable) -> Result<()> {
+    let index = choose_index(&table.config, &target.settings().index)?;
     if index.buckets().is_some() {
         return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
     }
@@ -155,8 +154,8 @@ fn check_not_bucketed(table: &OpenTable, options: &WriteOptions) -> Result<()> {
 /// As for [`run_clustering`].
 pub fn schedule(target: &WritableTable) -> Result<Option<RequestedTime>> {
     let table = target.latest();
-    check_not_bucketed(&table, target.options())?;
-    check_order(&table, target.options())?;
+    check_not_bucketed(target, &table)?;
+    check_order(target)?;
     let make_plan = |table: &OpenTable, instant: &RequestedTime| {
         let live = table.write_view(None)?.slices;
         let plan = plan_of_table(target, table, live, instant)?;
@@ -176,7 +175,7 @@ fn plan_of_table(
     }
     let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok());
     let hour = hour.ok_or_else(|| Error::internal("an instant without an hour").at_instant(instant))?;
-    let options = ClusteringOptions::from_options(target.options())?;
+    let options = ClusteringOptions::resolve(target.options())?;
     let plan = clustering_plan(target.store().as_ref(), &table.timeline, live.clone(), &options, hour)?;
     if let Some(plan) = plan.as_ref().filter(|_| table.checks_logs()) {
         let planned = planned_clustering(&plan.to_avro()?, &live, instant)?;
@@ -205,11 +204,18 @@ pub(crate) fn execute_plan(transaction: Transaction) -> Result<Committed> {
 
 fn write_groups(transaction: &Transaction) -> Result<(Vec<WriteStatus>, CommitExtra)> {
     let (table, instant) = (transaction.table(), transaction.instant());
-    let options = transaction.target().options();
+    let target = transaction.target();
     let plan = plan_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
-    let run = ClusteringRun::new((transaction.store(), table), &schema, instant, options)?;
-    let statuses = run.write_groups(&plan, transaction.target().progress())?;
+    let run = ClusteringRun::new(
+        transaction.store(),
+        table,
+        &schema,
+        instant,
+        &ClusteringOptions::resolve(target.options())?,
+        &target.settings().base_files,
+    );
+    let statuses = run.write_groups(&plan, target.progress())?;
     let schema = schema.columns.json().to_owned();
     Ok((statuses, CommitExtra { schema, replaced: plan.replaced_groups(), ..CommitExtra::default() }))
 }

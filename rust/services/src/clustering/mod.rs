@@ -32,4 +32,4 @@ pub(crate) use inline::cluster_inline;
 pub use run::ClusteringRun;
 
 pub use cluster::{ClusteringResult, plan_clustering, run_clustering};
-pub use planning::{PlannedClustering, PlannedGroup};
+pub use planning::{ClusteringOptions, PlannedClustering, PlannedGroup};

@@ -5,49 +5,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 
+use super::planning::{Curve, RowLayout};
 use super::sortable::sortable;
-use super::space_curve::{Curve, coordinates_of_values};
+use super::space_curve::coordinates_of_values;
 use super::value_ranks::ValueRanks;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_merge::keys::FieldPath;
-
-const STRATEGY: WriteOption<option_names::Word> = option_names::LAYOUT_OPTIMIZE_STRATEGY;
-const METHOD: WriteOption<option_names::Word> = option_names::LAYOUT_OPTIMIZE_CURVE_BUILD_METHOD;
-
-/// How columns make an order (`LayoutOptimizationStrategy`, `SpatialCurveCompositionStrategyType`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowLayout {
-    /// By the first column, then by the next.
-    Linear,
-    /// Along a curve through the values.
-    Values(Curve),
-    /// Along a curve through the ranks of values among so many rows.
-    Ranks(Curve, usize),
-}
-
-impl RowLayout {
-    /// By Hudi's options.
-    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let named = |name: WriteOption<option_names::Word>| {
-            Result::Ok(options.word(name)?.to_ascii_lowercase().replace(['-', '_'], ""))
-        };
-        let curve = match named(STRATEGY)?.as_str() {
-            "linear" => return Ok(Self::Linear),
-            "zorder" => Curve::ZOrder,
-            "hilbert" => Curve::Hilbert,
-            other => {
-                let message = format!("option {STRATEGY} must be linear, z-order or hilbert, got {other:?}");
-                return Err(Error::invalid_argument(message));
-            }
-        };
-        match named(METHOD)?.as_str() {
-            "direct" => Ok(Self::Values(curve)),
-            "sample" => Ok(Self::Ranks(curve, options.integer(option_names::LAYOUT_OPTIMIZE_BUILD_CURVE_SAMPLE_SIZE)?)),
-            other => Err(Error::invalid_argument(format!("option {METHOD} must be direct or sample, got {other:?}"))),
-        }
-    }
-}
 
 /// By which columns rows are sorted; ascending, nulls first, as Spark sorts, unless along a curve.
 #[derive(Debug)]

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::row_order::{RowLayout, RowOrder};
-use crate::clustering::planning::{ClusteringOptions, PlannedClustering, PlannedGroup};
+use super::row_order::RowOrder;
+use crate::clustering::planning::{ClusteringOptions, PlannedClustering, PlannedGroup, RowLayout};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_base::progress::Progress;
-use mortice_merge::config::WriteOptions;
 use mortice_merge::spill::SpillFolder;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::plan::{OpenTable, QueryOptions};
@@ -35,20 +34,24 @@ pub struct ClusteringRun<'a> {
 }
 
 impl<'a> ClusteringRun<'a> {
-    /// By the options of a table's user.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, naming the option.
+    /// Args:
+    ///     store: The table's root.
+    ///     table: The table.
+    ///     schema: Its columns.
+    ///     instant: The time of the plan.
+    ///     options: How rows are ordered, and the size of the new files.
+    ///     base_files: How else these are written.
+    #[must_use]
     pub fn new(
-        (store, table): (&'a Arc<dyn FileStore>, &'a OpenTable),
+        store: &'a Arc<dyn FileStore>,
+        table: &'a OpenTable,
         schema: &'a WriteSchema,
         instant: &'a RequestedTime,
-        options: &WriteOptions,
-    ) -> Result<Self> {
-        let target = ClusteringOptions::from_options(options)?.target_file_bytes;
-        let base =
-            BaseFileOptions::of_size(options, table.config.layout(), target)?.of_table_type(table.config.table_type);
-        Ok(Self { store, table, schema, instant, base, layout: RowLayout::from_options(options)? })
+        options: &ClusteringOptions,
+        base_files: &BaseFileOptions,
+    ) -> Self {
+        let base = base_files.clone().of_size(options.target_file_bytes);
+        Self { store, table, schema, instant, base, layout: options.layout }
     }
 
     /// Writes all groups, several at a time.

@@ -7,16 +7,8 @@ use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_cast::cast;
 use arrow_schema::DataType;
 
+use super::planning::Curve;
 use mortice_base::error::{Error, Result};
-
-/// A curve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Curve {
-    /// The bits of the columns, interleaved.
-    ZOrder,
-    /// The Hilbert curve: without jumps.
-    Hilbert,
-}
 
 impl Curve {
     /// The positions on the curve of points, given by their coordinates in each column.

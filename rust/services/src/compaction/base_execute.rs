@@ -7,7 +7,7 @@ use mortice_base::error::Result;
 use mortice_table::file_group::FileSlice;
 use mortice_table::read::LogCheck;
 use mortice_write::rows::WriteSchema;
-use mortice_write::write::{AppendOptions, BaseFileOptions, CompactHandle, CompactTarget};
+use mortice_write::write::{CompactHandle, CompactTarget};
 
 /// The slices of a compaction that has begun.
 ///
@@ -23,7 +23,7 @@ pub fn slices_of(transaction: &Transaction) -> Result<Vec<FileSlice>> {
 /// Writes the new base files.
 pub fn write_base_files(transaction: &Transaction) -> Result<WrittenFiles> {
     let (table, store, instant) = (transaction.table(), transaction.store(), transaction.instant());
-    let options = transaction.target().options();
+    let options = transaction.target().settings();
     let slices = slices_of(transaction)?;
     let schema = WriteSchema::of_table(table)?;
     let threads = threads_for(&slices);
@@ -31,9 +31,8 @@ pub fn write_base_files(transaction: &Transaction) -> Result<WrittenFiles> {
         store,
         table,
         schema: &schema.stored,
-        options: &BaseFileOptions::from_hudi_options(options, table.config.layout())?
-            .of_table_type(table.config.table_type),
-        change_block_bytes: AppendOptions::from_hudi_options(options, table.config.layout())?.max_block_bytes,
+        options: &options.base_files,
+        change_block_bytes: options.log_files.max_block_bytes,
         memory: memory_of_each(table, threads),
     };
     let statuses = each_slice(&slices, threads, transaction.target().progress(), &|slice, token| {

@@ -10,7 +10,7 @@ use mortice_table::plan::WriteView;
 use mortice_table::read::LogCheck;
 use mortice_write::assign::log_naming;
 use mortice_write::rows::WriteSchema;
-use mortice_write::write::{AppendOptions, LogCompactHandle, LogCompactTarget, LogNaming};
+use mortice_write::write::{LogCompactHandle, LogCompactTarget, LogNaming};
 
 /// The slices of a log compaction that has begun, with the names of their new log files.
 ///
@@ -45,7 +45,7 @@ pub(super) fn write_logs(transaction: &Transaction) -> Result<WrittenFiles> {
         store,
         table,
         schema: &schema.stored,
-        options: &AppendOptions::from_hudi_options(transaction.target().options(), table.config.layout())?,
+        options: &transaction.target().settings().log_files,
         memory: memory_of_each(table, threads),
     };
     let statuses = each_slice(&slices, threads, transaction.target().progress(), &|slice, token| {

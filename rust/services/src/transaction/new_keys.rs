@@ -28,16 +28,18 @@ impl Transaction {
     /// The keys that the write inserts; none if no other writer can insert the same: there is one writer, rows have no
     /// keys, keys may be there twice, or each key has a bucket, in which both write.
     pub(super) fn new_keys(&self, statuses: &[WriteStatus]) -> Result<Option<NewKeys>> {
-        let (config, options) = (&self.table.config, self.target.options());
+        let (config, options) = (&self.table.config, self.target.settings());
         let is_unique = match self.operation {
             WriteOperation::Upsert | WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => true,
-            WriteOperation::Insert => DuplicatePolicy::of_write(self.operation, options)? != DuplicatePolicy::Keep,
+            WriteOperation::Insert => {
+                DuplicatePolicy::of_write(self.operation, &options.rows)? != DuplicatePolicy::Keep
+            }
             _ => false,
         };
         if !is_unique || !self.target.concurrency().has_several_writers() || config.record_key_fields.is_empty() {
             return Ok(None);
         }
-        let index = choose_index(config, options)?;
+        let index = choose_index(config, &options.index)?;
         if index.buckets().is_some() {
             return Ok(None);
         }

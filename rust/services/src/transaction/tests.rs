@@ -155,7 +155,7 @@ fn write_rows(transaction: &Transaction, group: &str, keys: &[&str], attempt: u6
         instant: transaction.instant().clone(),
         token: WriteToken { task: 0, stage: 1, attempt },
     };
-    let options = BaseFileOptions::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap();
+    let options = BaseFileOptions::resolve(&WriteOptions::default(), TimelineLayout::V2).unwrap();
     let options = BaseFileOptions { bloom: None, ..options };
     let mut handle = CreateHandle::new(Arc::clone(transaction.store()), &schema, target, options, false);
     let keys = StringArray::from_iter_values(keys);

@@ -54,6 +54,7 @@ mod tests {
             record_size: 1,
             estimation_threshold: 1.0,
             metadata_size: 0,
+            estimator: None,
             bucket: None,
         }
     }

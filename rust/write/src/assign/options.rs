@@ -1,7 +1,6 @@
 //! Sizes and limits of an assignment, by Hudi's option names and defaults.
 
 use crate::index::{BucketOptions, Index};
-use crate::write::MAX_FILE_BYTES;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{WriteOptions, option_names};
 
@@ -37,6 +36,8 @@ pub struct AssignOptions {
     pub estimation_threshold: f64,
     /// `hoodie.record.size.estimator.average.metadata.size`: bytes of a file that are not of its rows.
     pub metadata_size: u64,
+    /// The class that estimates the bytes of a row; none: Hudi's.
+    pub estimator: Option<String>,
     /// Of the bucket index.
     pub bucket: Option<BucketOptions>,
 }
@@ -45,30 +46,37 @@ impl AssignOptions {
     /// Reads the options.
     ///
     /// # Errors
-    /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's
-    /// own.
-    pub fn from_options(index: &dyn Index, options: &WriteOptions) -> Result<Self> {
-        if let Some(class) = options.given_text(option_names::RECORD_SIZE_ESTIMATOR_CLASS)
-            && !class.ends_with(".AverageRecordSizeEstimator")
-        {
-            return Err(Error::unsupported(format!(
-                "option hoodie.record.size.estimator.class {class:?}; leave it out"
-            )));
-        }
+    /// Those of [`WriteOptions`].
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
+        let estimator = options.given_text(option_names::RECORD_SIZE_ESTIMATOR_CLASS).map(str::to_owned);
         // Negative limits switch small files off, as 0 does.
         let limit: i64 = options.integer(option_names::PARQUET_SMALL_FILE_LIMIT)?;
         let threshold = options.number(option_names::RECORD_SIZE_ESTIMATION_THRESHOLD)?;
         let split = options.integer(option_names::COPYONWRITE_INSERT_SPLIT_SIZE)?;
         let is_automatic = options.boolean(option_names::COPYONWRITE_INSERT_AUTO_SPLIT)?;
         Ok(Self {
-            max_file_size: options.integer(MAX_FILE_BYTES)?,
+            max_file_size: options.integer(option_names::PARQUET_MAX_FILE_SIZE)?,
             small_file_limit: u64::try_from(limit).unwrap_or(0),
             small_file_candidates: options.integer(option_names::MERGE_SMALL_FILE_GROUP_CANDIDATES_LIMIT)?,
             insert_split: (!is_automatic).then_some(split),
             record_size: options.integer(option_names::COPYONWRITE_RECORD_SIZE_ESTIMATE)?,
             estimation_threshold: threshold,
             metadata_size: options.integer(option_names::RECORD_SIZE_ESTIMATOR_AVERAGE_METADATA_SIZE)?,
-            bucket: index.buckets().cloned(),
+            estimator,
+            bucket: None,
         })
+    }
+
+    /// The same, for rows whose keys an index finds.
+    ///
+    /// # Errors
+    /// `Unsupported` for estimators of the user's own.
+    pub fn of_index(&self, index: &dyn Index) -> Result<Self> {
+        match &self.estimator {
+            Some(class) if !class.ends_with(".AverageRecordSizeEstimator") => {
+                Err(Error::unsupported(format!("option hoodie.record.size.estimator.class {class:?}; leave it out")))
+            }
+            _ => Ok(Self { bucket: index.buckets().cloned(), ..self.clone() }),
+        }
     }
 }

@@ -10,13 +10,14 @@ use super::bucket_hash::bucket_of;
 use super::incoming_keys::partitions_of;
 use super::index::Index;
 use super::layout_check;
-use super::options::{BUCKETS, BucketOptions, IndexType};
+use super::options::{BucketOptions, IndexType};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use super::task_look_up::TaskLookUp;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_base::row_number::number_of;
+use mortice_merge::config::option_names::BUCKET_INDEX_NUM_BUCKETS;
 use mortice_merge::keys::RowKeys;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
@@ -87,7 +88,7 @@ fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> R
         let keys = stored.first_keys(file, CHECKED_KEYS)?;
         if let Some(key) = keys.iter().flatten().find(|key| bucket_of(key, options) != bucket) {
             return Err(Error::invalid_argument(format!(
-                "key {key:?} is in bucket {bucket} of partition {:?}, but is {} of {} by this write's options; set {BUCKETS} and hoodie.bucket.index.hash.field to those of the table's writers",
+                "key {key:?} is in bucket {bucket} of partition {:?}, but is {} of {} by this write's options; set {BUCKET_INDEX_NUM_BUCKETS} and hoodie.bucket.index.hash.field to those of the table's writers",
                 slice.partition,
                 bucket_of(key, options),
                 options.buckets
@@ -111,7 +112,7 @@ fn groups_of<'v>(view: &'v WriteView, options: &BucketOptions) -> Result<(Vec<Lo
     for slice in &view.slices {
         let bucket = bucket_in(&slice.file_id).filter(|bucket| *bucket < options.buckets).ok_or_else(|| {
             Error::invalid_argument(format!(
-                "file group {:?} in partition {:?} is not one of {} buckets: the table was written with another index, or with another number of buckets; set hoodie.index.type and {BUCKETS} to those of its writers",
+                "file group {:?} in partition {:?} is not one of {} buckets: the table was written with another index, or with another number of buckets; set hoodie.index.type and {BUCKET_INDEX_NUM_BUCKETS} to those of its writers",
                 slice.file_id, slice.partition, options.buckets
             ))
         })?;
@@ -190,7 +191,10 @@ pub(super) mod tests {
             check_groups(&WriteView::of_slices(slices), &options(4, &["id"])).unwrap_err()
         };
         let beyond = other(&["00000004-0000-0000-0000-000000000000-0"]);
-        assert!(beyond.kind() == ErrorKind::InvalidArgument && beyond.to_string().contains(BUCKETS.name()), "{beyond}");
+        assert!(
+            beyond.kind() == ErrorKind::InvalidArgument && beyond.to_string().contains(BUCKET_INDEX_NUM_BUCKETS.name()),
+            "{beyond}"
+        );
         let random = other(&["8dff5f0a-0000-0000-0000-000000000000-0"]);
         assert_eq!(random.kind(), ErrorKind::InvalidArgument, "{random}");
         let twice = other(&["00000001-0000-0000-0000-000000000000-0", "00000001-0000-0000-0000-000000000001-0"]);

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use super::bloom::BloomIndex;
 use super::bucket::BucketIndex;
 use super::index::Index;
-use super::options::{BucketOptions, IndexOptions, IndexType};
+use super::options::{BucketOptions, IndexOptions, IndexType, TypedIndex};
 use super::provenance::Provenance;
 use super::record_level::RecordIndex;
 use super::simple::SimpleIndex;
 use mortice_base::error::Result;
-use mortice_merge::config::{TableConfig, WriteOptions};
+use mortice_merge::config::TableConfig;
 
 /// The index that options name, for a table.
 ///
 /// # Errors
 /// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names and
 /// for values that do not fit.
-pub fn choose_index(config: &TableConfig, options: &WriteOptions) -> Result<Arc<dyn Index>> {
+pub fn choose_index(config: &TableConfig, options: &IndexOptions) -> Result<Arc<dyn Index>> {
     choose_index_of(config, options, Provenance::Given)
 }
 
@@ -25,8 +25,8 @@ pub fn choose_index(config: &TableConfig, options: &WriteOptions) -> Result<Arc<
 ///
 /// # Errors
 /// As for [`choose_index`].
-pub fn choose_index_of(config: &TableConfig, options: &WriteOptions, provenance: Provenance) -> Result<Arc<dyn Index>> {
-    let IndexOptions { kind, updates_partition } = IndexOptions::from_options(config, options)?;
+pub fn choose_index_of(config: &TableConfig, options: &IndexOptions, provenance: Provenance) -> Result<Arc<dyn Index>> {
+    let TypedIndex { kind, updates_partition } = TypedIndex::from_options(config, options)?;
     Ok(match kind {
         IndexType::Simple | IndexType::GlobalSimple => Arc::new(SimpleIndex::new(kind, updates_partition)),
         IndexType::Bloom | IndexType::GlobalBloom => Arc::new(BloomIndex::new(kind, updates_partition)),
@@ -43,7 +43,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use mortice_base::error::ErrorKind;
-    use mortice_merge::config::Properties;
+    use mortice_merge::config::{Properties, WriteOptions};
     use mortice_table::file_group::{FileSlice, LogFile};
 
     const TYPE: &str = "hoodie.index.type";
@@ -51,7 +51,7 @@ mod tests {
     fn choose(options: &[(&str, &str)]) -> Result<Arc<dyn Index>> {
         let text = "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.record.merge.mode=COMMIT_TIME_ORDERING\nhoodie.table.recordkey.fields=a,b\nhoodie.table.partition.fields=p\n";
         let config = TableConfig::from_properties(Properties::parse(text.as_bytes()).unwrap()).unwrap();
-        let options = WriteOptions::resolve(options.iter().copied())?;
+        let options = IndexOptions::resolve(&WriteOptions::resolve(options.iter().copied())?)?;
         choose_index(&config, &options)
     }
 

@@ -11,8 +11,7 @@ use super::indexed_rows::{ByKey, IndexedRows, strings};
 use super::stored_rows::StoredRows;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::WriteOptions;
-use mortice_merge::keys::RowKeyReader;
+use mortice_merge::keys::{KeyOptions, RowKeyReader};
 use mortice_merge::spill::{RowBatches, RowBatchesBuilder};
 use mortice_table::plan::OpenTable;
 use mortice_table::read::{RowsMerge, RowsMergeOptions};
@@ -42,7 +41,7 @@ impl MergedRows {
         rows: &IndexedRows,
         chosen: &[bool],
         (stored, round): (&StoredRows, usize),
-        options: &WriteOptions,
+        options: &KeyOptions,
     ) -> Result<Self> {
         let (stored_rows, stored_keys) = stored.of_round(round)?;
         let older = marked_all(&stored_rows, &stored_keys, false)?;
@@ -109,7 +108,7 @@ struct Results {
 }
 
 impl Results {
-    fn add(&mut self, table: &OpenTable, batch: &RecordBatch, options: &WriteOptions) -> Result<()> {
+    fn add(&mut self, table: &OpenTable, batch: &RecordBatch, options: &KeyOptions) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
         }

@@ -65,7 +65,7 @@ pub use layout_check::are_buckets;
 pub use layout_check::shared_buckets;
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use new_rows::refuse_located_inserts;
-pub use options::{BucketOptions, IndexType};
+pub use options::{BucketOptions, IndexOptions, IndexType};
 pub use present_keys::present_keys;
 pub use provenance::Provenance;
 pub use repeated_rows::{check_updates, has_repeated_key};

@@ -34,8 +34,8 @@ use crate::row_set::{RowMark, WriteRows};
 use crate::write::several_rows;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_merge::config::{MergeMode, TableType, WriteOptions};
-use mortice_merge::keys::RowKeys;
+use mortice_merge::config::{MergeMode, TableType};
+use mortice_merge::keys::{KeyOptions, RowKeys};
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
 
@@ -65,7 +65,7 @@ const MERGED: usize = 2;
 ///     index: The index.
 ///     rows: The rows, combined: each key once, with all columns that are written; with their keys, deletes and
 ///         locations.
-///     options: Hudi's options, for the key generator.
+///     options: How keys are made.
 ///
 /// # Errors
 /// `Unsupported` for ways of merging that are not supported; `InvalidArgument` for a row that is to be new and is not;
@@ -74,7 +74,7 @@ pub fn merge_moved_rows(
     table: &Arc<OpenTable>,
     index: &dyn Index,
     rows: IndexedRows,
-    options: &WriteOptions,
+    options: &KeyOptions,
 ) -> Result<IndexedRows> {
     if !index.is_global() {
         refuse_present_inserts(table, index, &rows).map_err(|error| error.in_file(&table.uri))?;
@@ -98,7 +98,7 @@ pub fn merge_with_stored_rows(
     index: &dyn Index,
     (rows, looked_up): (IndexedRows, &[bool]),
     stored: impl Iterator<Item = Result<RecordBatch>>,
-    options: &WriteOptions,
+    options: &KeyOptions,
 ) -> Result<IndexedRows> {
     if !index.is_global() {
         refuse_stored_inserts(&rows, stored).map_err(|error| error.in_file(&table.uri))?;
@@ -116,7 +116,7 @@ fn merged_with(
     index: &dyn Index,
     rows: IndexedRows,
     (looked_up, stored): (&[bool], &StoredRows),
-    options: &WriteOptions,
+    options: &KeyOptions,
 ) -> Result<IndexedRows> {
     refuse_found_inserts(&rows, looked_up, stored).map_err(|error| error.in_file(&table.uri))?;
     // Without stored rows the columns of the sources are still those of a merge.

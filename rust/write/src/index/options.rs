@@ -5,15 +5,48 @@
 //! default, and `layout_check` refuses what the table's file groups contradict.
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{TableConfig, WriteOption, WriteOptions, option_names};
+use mortice_merge::config::option_names::{
+    BUCKET_INDEX_HASH_FIELD, BUCKET_INDEX_PARTITION_EXPRESSIONS, INDEX_BUCKET_ENGINE, INDEX_CLASS, INDEX_TYPE,
+};
+use mortice_merge::config::{TableConfig, WriteOptions, option_names};
 use mortice_table::metadata_table::RECORD_INDEX;
 
-const TYPE: WriteOption<option_names::Word> = option_names::INDEX_TYPE;
-const CLASS: WriteOption<option_names::Text> = option_names::INDEX_CLASS;
-const ENGINE: WriteOption<option_names::Word> = option_names::INDEX_BUCKET_ENGINE;
-pub(super) const BUCKETS: WriteOption<option_names::Integer> = option_names::BUCKET_INDEX_NUM_BUCKETS;
-const HASH_FIELD: WriteOption<option_names::Text> = option_names::BUCKET_INDEX_HASH_FIELD;
-const BUCKETS_BY_PARTITION: WriteOption<option_names::Text> = option_names::BUCKET_INDEX_PARTITION_EXPRESSIONS;
+/// What options say of the index. An index that is not there, or not for this table, is refused where it is chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexOptions {
+    class: Option<String>,
+    /// The name of the type.
+    kind: String,
+    /// Whether rows move to other partitions, by the type of index.
+    simple_moves: bool,
+    bloom_moves: bool,
+    record_level_moves: bool,
+    bucket_engine: String,
+    /// Whether buckets are counted by partition.
+    has_bucket_expressions: bool,
+    buckets: u32,
+    hash_field: Option<String>,
+}
+
+impl IndexOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// Those of [`WriteOptions`].
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
+        Ok(Self {
+            class: options.text(INDEX_CLASS).map(str::to_owned),
+            kind: options.word(INDEX_TYPE)?.to_owned(),
+            simple_moves: options.boolean(option_names::SIMPLE_INDEX_UPDATE_PARTITION_PATH)?,
+            bloom_moves: options.boolean(option_names::BLOOM_INDEX_UPDATE_PARTITION_PATH)?,
+            record_level_moves: options.boolean(option_names::RECORD_INDEX_UPDATE_PARTITION_PATH)?,
+            bucket_engine: options.word(INDEX_BUCKET_ENGINE)?.to_owned(),
+            has_bucket_expressions: options.text(BUCKET_INDEX_PARTITION_EXPRESSIONS).is_some(),
+            buckets: options.integer(option_names::BUCKET_INDEX_NUM_BUCKETS)?,
+            hash_field: options.text(BUCKET_INDEX_HASH_FIELD).map(str::to_owned),
+        })
+    }
+}
 
 /// How keys are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +67,9 @@ pub enum IndexType {
     RecordLevel,
 }
 
-/// The type of an index, and what options say of all types.
+/// The type of a table's index, and what is known of all types.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct IndexOptions {
+pub(super) struct TypedIndex {
     /// How keys are found.
     pub(super) kind: IndexType,
     /// Of global indexes: whether a row whose partition is another one than its key's moves there. Otherwise it stays.
@@ -77,16 +110,16 @@ impl IndexType {
     ///
     /// # Errors
     /// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names.
-    pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        if let Some(class) = options.text(CLASS) {
+    pub fn from_options(options: &IndexOptions) -> Result<Self> {
+        if let Some(class) = &options.class {
             return Err(Error::unsupported(format!(
-                "option {CLASS} {class:?}: an index of a Java class; write to this table with Hudi"
+                "option {INDEX_CLASS} {class:?}: an index of a Java class; write to this table with Hudi"
             )));
         }
-        let name = options.word(TYPE)?;
+        let name = options.kind.as_str();
         let log_index = |what: &str| {
             Err(Error::unsupported(format!(
-                "option {TYPE} {name:?}: {what}; write to this table with the engine that keeps the index, or use SIMPLE, BLOOM, BUCKET or RECORD_INDEX for a table of its own"
+                "option {INDEX_TYPE} {name:?}: {what}; write to this table with the engine that keeps the index, or use SIMPLE, BLOOM, BUCKET or RECORD_INDEX for a table of its own"
             )))
         };
         match name.to_ascii_uppercase().as_str() {
@@ -101,55 +134,52 @@ impl IndexType {
             "FLINK_STATE" => log_index("this index is in the state of a Flink job"),
             "HBASE" => log_index("this index is in an HBase cluster"),
             _ => Err(Error::invalid_argument(format!(
-                "option {TYPE} {name:?} is not an index (supported: SIMPLE, GLOBAL_SIMPLE, BLOOM, GLOBAL_BLOOM, BUCKET, RECORD_INDEX, GLOBAL_RECORD_LEVEL_INDEX, RECORD_LEVEL_INDEX)"
+                "option {INDEX_TYPE} {name:?} is not an index (supported: SIMPLE, GLOBAL_SIMPLE, BLOOM, GLOBAL_BLOOM, BUCKET, RECORD_INDEX, GLOBAL_RECORD_LEVEL_INDEX, RECORD_LEVEL_INDEX)"
             ))),
         }
     }
 }
 
-impl IndexOptions {
+impl TypedIndex {
     /// What options say, for a table.
-    pub(super) fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
+    pub(super) fn from_options(config: &TableConfig, options: &IndexOptions) -> Result<Self> {
         let kind = IndexType::from_options(options)?;
-        let moves = |name| {
-            let is_asked = options.boolean(name)?;
-            Ok::<bool, Error>(is_asked && !config.partition_fields.is_empty())
-        };
-        let updates_partition = match kind {
-            IndexType::GlobalSimple => moves(option_names::SIMPLE_INDEX_UPDATE_PARTITION_PATH)?,
-            IndexType::GlobalBloom => moves(option_names::BLOOM_INDEX_UPDATE_PARTITION_PATH)?,
+        let moves = match kind {
+            IndexType::GlobalSimple => options.simple_moves,
+            IndexType::GlobalBloom => options.bloom_moves,
             IndexType::GlobalRecordLevel if config.metadata_partitions.iter().any(|built| built == RECORD_INDEX) => {
-                moves(option_names::RECORD_INDEX_UPDATE_PARTITION_PATH)?
+                options.record_level_moves
             }
             // Measured: the index that takes the place of a record index that is not built has its own option.
-            IndexType::GlobalRecordLevel => moves(option_names::SIMPLE_INDEX_UPDATE_PARTITION_PATH)?,
+            IndexType::GlobalRecordLevel => options.simple_moves,
             _ => false,
         };
-        Ok(Self { kind, updates_partition })
+        Ok(Self { kind, updates_partition: moves && !config.partition_fields.is_empty() })
     }
 }
 
 impl BucketOptions {
     /// The buckets that options name, for a table.
-    pub(super) fn from_options(config: &TableConfig, options: &WriteOptions) -> Result<Self> {
-        let engine = options.word(ENGINE)?;
+    pub(super) fn from_options(config: &TableConfig, options: &IndexOptions) -> Result<Self> {
+        let engine = options.bucket_engine.as_str();
         if !engine.eq_ignore_ascii_case("SIMPLE") {
             return Err(Error::unsupported(format!(
-                "option {ENGINE} {engine:?} (supported: SIMPLE); write to tables with consistent hashing with Hudi"
+                "option {INDEX_BUCKET_ENGINE} {engine:?} (supported: SIMPLE); write to tables with consistent hashing with Hudi"
             )));
         }
-        if options.text(BUCKETS_BY_PARTITION).is_some() {
+        if options.has_bucket_expressions {
             return Err(Error::unsupported(format!(
-                "option {BUCKETS_BY_PARTITION}: numbers of buckets by partition; write to this table with Hudi"
+                "option {BUCKET_INDEX_PARTITION_EXPRESSIONS}: numbers of buckets by partition; write to this table with Hudi"
             )));
         }
-        let buckets = options.integer(BUCKETS)?;
-        let named = options.text(HASH_FIELD);
-        let Some(named) = named else { return Ok(Self { buckets, fields: config.record_key_fields.clone() }) };
+        let buckets = options.buckets;
+        let Some(named) = &options.hash_field else {
+            return Ok(Self { buckets, fields: config.record_key_fields.clone() });
+        };
         let fields: Vec<String> = named.split(',').map(|field| field.trim().to_owned()).collect();
         if let Some(other) = fields.iter().find(|field| !config.record_key_fields.contains(field)) {
             return Err(Error::invalid_argument(format!(
-                "option {HASH_FIELD} has {other:?}, which is not a key field of the table (they are {:?})",
+                "option {BUCKET_INDEX_HASH_FIELD} has {other:?}, which is not a key field of the table (they are {:?})",
                 config.record_key_fields
             )));
         }
@@ -169,14 +199,14 @@ mod tests {
         TableConfig::from_properties(Properties::parse(text.as_bytes()).unwrap()).unwrap()
     }
 
-    fn read(options: &[(&str, &str)]) -> Result<IndexOptions> {
-        let options = WriteOptions::resolve(options.iter().copied())?;
-        IndexOptions::from_options(&config("hoodie.table.partition.fields=p"), &options)
+    fn read(options: &[(&str, &str)]) -> Result<TypedIndex> {
+        let options = IndexOptions::resolve(&WriteOptions::resolve(options.iter().copied())?)?;
+        TypedIndex::from_options(&config("hoodie.table.partition.fields=p"), &options)
     }
 
     #[test]
     fn defaults_are_those_of_hudi_on_spark() {
-        let simple = IndexOptions { kind: IndexType::Simple, updates_partition: false };
+        let simple = TypedIndex { kind: IndexType::Simple, updates_partition: false };
         assert_eq!(read(&[]).unwrap(), simple);
         for (name, kind, updates_partition) in [
             ("global_simple", IndexType::GlobalSimple, true),
@@ -186,13 +216,18 @@ mod tests {
             ("GLOBAL_RECORD_LEVEL_INDEX", IndexType::GlobalRecordLevel, true),
             ("RECORD_LEVEL_INDEX", IndexType::RecordLevel, false),
         ] {
-            assert_eq!(read(&[(TYPE.name(), name)]).unwrap(), IndexOptions { kind, updates_partition });
+            assert_eq!(read(&[(INDEX_TYPE.name(), name)]).unwrap(), TypedIndex { kind, updates_partition });
         }
         let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
-        assert_eq!(BucketOptions::from_options(&config(""), &WriteOptions::default()).unwrap(), bucket);
+        assert_eq!(
+            BucketOptions::from_options(&config(""), &IndexOptions::resolve(&WriteOptions::default()).unwrap())
+                .unwrap(),
+            bucket
+        );
         // Without partitions nothing moves.
-        let options = WriteOptions::resolve([(TYPE.name(), "GLOBAL_SIMPLE")]).unwrap();
-        assert!(!IndexOptions::from_options(&config(""), &options).unwrap().updates_partition);
+        let options =
+            IndexOptions::resolve(&WriteOptions::resolve([(INDEX_TYPE.name(), "GLOBAL_SIMPLE")]).unwrap()).unwrap();
+        assert!(!TypedIndex::from_options(&config(""), &options).unwrap().updates_partition);
     }
 
     #[test]
@@ -206,10 +241,10 @@ mod tests {
             ("", Some((own, "false")), true),
             ("", Some((other, "false")), false),
         ] {
-            let entries = given.into_iter().chain([(TYPE.name(), "RECORD_INDEX")]);
-            let options = WriteOptions::resolve(entries).unwrap();
+            let entries = given.into_iter().chain([(INDEX_TYPE.name(), "RECORD_INDEX")]);
+            let options = IndexOptions::resolve(&WriteOptions::resolve(entries).unwrap()).unwrap();
             let config = config(&format!("hoodie.table.partition.fields=p\n{lines}"));
-            let index = IndexOptions::from_options(&config, &options).unwrap();
+            let index = TypedIndex::from_options(&config, &options).unwrap();
             assert_eq!(index.updates_partition, moves, "{lines:?} {given:?}");
         }
     }

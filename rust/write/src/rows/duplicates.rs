@@ -10,17 +10,18 @@
 //! As in Hudi, `upsert` with such an option is `insert`, and only `…drop.duplicates` makes one row of those of a key in
 //! the same write.
 
+use serde::{Deserialize, Serialize};
+
+use super::options::RowOptions;
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::option_names::{DATASOURCE_INSERT_DUP_POLICY, DATASOURCE_WRITE_INSERT_DROP_DUPLICATES};
 use mortice_table::timeline::WriteOperation;
 
-const POLICY: WriteOption<option_names::Word> = option_names::DATASOURCE_INSERT_DUP_POLICY;
-const DROP: WriteOption<option_names::Boolean> = option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES;
 /// Keys that an error names.
 const NAMED: usize = 5;
 
 /// What happens to rows whose keys are in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DuplicatePolicy {
     /// They are written.
     Keep,
@@ -35,24 +36,34 @@ impl DuplicatePolicy {
     ///
     /// # Errors
     /// `InvalidArgument` for values that are not known; `Unsupported` for `bulk_insert`, which looks for no keys.
-    pub fn of_write(operation: WriteOperation, options: &WriteOptions) -> Result<Self> {
-        let policy = Self::from_options(options)?;
+    pub fn of_write(operation: WriteOperation, options: &RowOptions) -> Result<Self> {
+        let policy = Self::of_inserts(options);
         match operation {
             WriteOperation::Insert => Ok(policy),
             WriteOperation::BulkInsert if policy != Self::Keep => Err(Error::unsupported(format!(
-                "options {POLICY} and {DROP} with bulk_insert, which does not look for keys; use insert"
+                "options {DATASOURCE_INSERT_DUP_POLICY} and {DATASOURCE_WRITE_INSERT_DROP_DUPLICATES} with bulk_insert, \
+                 which does not look for keys; use insert"
             ))),
             _ => Ok(Self::Keep),
         }
     }
 
-    fn from_options(options: &WriteOptions) -> Result<Self> {
-        match options.word(POLICY)?.to_ascii_lowercase().as_str() {
+    /// The policy of a name in options.
+    pub(super) fn parse(name: &str) -> Result<Self> {
+        match name.to_ascii_lowercase().as_str() {
             "fail" => Ok(Self::Fail),
             "drop" => Ok(Self::Drop),
-            "none" if options.boolean(DROP)? => Ok(Self::Drop),
             "none" => Ok(Self::Keep),
-            other => Err(Error::invalid_argument(format!("option {POLICY} must be none, drop or fail, got {other:?}"))),
+            other => Err(Error::invalid_argument(format!(
+                "option {DATASOURCE_INSERT_DUP_POLICY} must be none, drop or fail, got {other:?}"
+            ))),
+        }
+    }
+
+    fn of_inserts(options: &RowOptions) -> Self {
+        match options.duplicates {
+            Self::Keep if options.drops_duplicates => Self::Drop,
+            policy => policy,
         }
     }
 
@@ -71,7 +82,7 @@ impl DuplicatePolicy {
                 .map(|row| format!("{:?}", key(row)))
                 .collect();
             return Err(Error::invalid_argument(format!(
-                "{} rows have keys that are in the table ({POLICY}=fail), the first of them {}; nothing was written",
+                "{} rows have keys that are in the table ({DATASOURCE_INSERT_DUP_POLICY}=fail), the first of them {}; nothing was written",
                 duplicates().count(),
                 named.join(", ")
             )));
@@ -83,51 +94,47 @@ impl DuplicatePolicy {
 
 /// The operation that a write is with these options, and a sentence if it is another one
 /// (`HoodieSparkSqlWriter.deduceOperation`).
-///
-/// # Errors
-/// As for [`DuplicatePolicy::of_write`].
-pub fn effective_operation(
-    operation: WriteOperation,
-    options: &WriteOptions,
-) -> Result<(WriteOperation, Option<String>)> {
-    if operation != WriteOperation::Upsert || DuplicatePolicy::from_options(options)? == DuplicatePolicy::Keep {
-        return Ok((operation, None));
+#[must_use]
+pub fn effective_operation(operation: WriteOperation, options: &RowOptions) -> (WriteOperation, Option<String>) {
+    if operation != WriteOperation::Upsert || DuplicatePolicy::of_inserts(options) == DuplicatePolicy::Keep {
+        return (operation, None);
     }
-    let sentence = format!("the upsert is an insert, as in Hudi: options {POLICY} and {DROP} are of inserts");
-    Ok((WriteOperation::Insert, Some(sentence)))
-}
-
-/// Whether rows of one insert with the same key become one, if `hoodie.combine.before.insert` does not say.
-pub(crate) fn combines_by_default(options: &WriteOptions) -> Result<bool> {
-    options.boolean(DROP)
+    let sentence = format!(
+        "the upsert is an insert, as in Hudi: options {DATASOURCE_INSERT_DUP_POLICY} and {DATASOURCE_WRITE_INSERT_DROP_DUPLICATES} are of inserts"
+    );
+    (WriteOperation::Insert, Some(sentence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mortice_base::error::ErrorKind;
+    use mortice_merge::config::WriteOptions;
+
+    const POLICY: &str = DATASOURCE_INSERT_DUP_POLICY.name();
+    const DROP: &str = DATASOURCE_WRITE_INSERT_DROP_DUPLICATES.name();
 
     #[test]
     fn policies_by_option_and_operation() {
         use DuplicatePolicy::{Drop as Dropped, Fail, Keep};
         for (given, policy) in [
             (&[][..], Keep),
-            (&[(POLICY.name(), "none")], Keep),
-            (&[(POLICY.name(), "DROP")], Dropped),
-            (&[(POLICY.name(), "fail")], Fail),
-            (&[(DROP.name(), "true")], Dropped),
-            (&[(DROP.name(), "true"), (POLICY.name(), "none")], Dropped),
-            (&[(DROP.name(), "true"), (POLICY.name(), "fail")], Fail),
+            (&[(POLICY, "none")], Keep),
+            (&[(POLICY, "DROP")], Dropped),
+            (&[(POLICY, "fail")], Fail),
+            (&[(DROP, "true")], Dropped),
+            (&[(DROP, "true"), (POLICY, "none")], Dropped),
+            (&[(DROP, "true"), (POLICY, "fail")], Fail),
         ] {
-            let options = WriteOptions::resolve(given.iter().copied()).unwrap();
+            let options = RowOptions::resolve(&WriteOptions::resolve(given.iter().copied()).unwrap()).unwrap();
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::Insert, &options).unwrap(), policy, "{given:?}");
-            let (operation, sentence) = effective_operation(WriteOperation::Upsert, &options).unwrap();
+            let (operation, sentence) = effective_operation(WriteOperation::Upsert, &options);
             let expected = if policy == Keep { WriteOperation::Upsert } else { WriteOperation::Insert };
             assert_eq!((operation, sentence.is_some()), (expected, policy != Keep));
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options).is_ok(), policy == Keep);
             assert_eq!(DuplicatePolicy::of_write(WriteOperation::InsertOverwrite, &options).unwrap(), Keep);
         }
-        assert!(WriteOptions::resolve([(POLICY.name(), "ignore")]).is_err());
+        assert!(WriteOptions::resolve([(POLICY, "ignore")]).is_err());
     }
 
     #[test]

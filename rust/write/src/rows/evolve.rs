@@ -7,16 +7,10 @@ use arrow_schema::{DataType, Fields};
 use serde_json::Value;
 
 use super::exact_cast::holds;
+use super::options::RowOptions;
 use mortice_avro::{self as avro, Field, Record, Type};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_names::SCHEMA_CHANGES;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
-
-/// Nullable columns and fields of the table that rows do not have are null.
-pub const FILL_MISSING: WriteOption<option_names::Boolean> = option_names::WRITE_SET_NULL_FOR_MISSING_COLUMNS;
-
-/// New columns and wider types are taken into the table, and nullable columns that the rows do not have are null.
-const RECONCILE: WriteOption<option_names::Boolean> = option_names::DATASOURCE_WRITE_RECONCILE_SCHEMA;
+use mortice_merge::config::option_names::{SCHEMA_CHANGES, WRITE_SET_NULL_FOR_MISSING_COLUMNS};
 
 /// Which columns of a table a write may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,15 +25,15 @@ pub(crate) enum SchemaChanges {
 
 impl SchemaChanges {
     /// Those that options ask for.
-    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
-        match options.given_text(SCHEMA_CHANGES).map(str::trim) {
+    pub(crate) fn from_options(options: &RowOptions) -> Result<Self> {
+        match options.schema_changes.as_deref().map(str::trim) {
             Some("exact") => Ok(Self::None),
             Some("add") => Ok(Self::Add),
             Some("evolve") => Ok(Self::Evolve),
             Some(other) => Err(Error::invalid_argument(format!(
                 "schema must be \"exact\", \"add\" or \"evolve\", got {other:?} ({SCHEMA_CHANGES})"
             ))),
-            None if options.boolean(RECONCILE)? => Ok(Self::Evolve),
+            None if options.reconciles => Ok(Self::Evolve),
             None => Ok(Self::None),
         }
     }
@@ -56,8 +50,8 @@ pub(crate) struct ColumnEvolution {
 
 impl ColumnEvolution {
     /// The one that options ask for.
-    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let fills = options.boolean(FILL_MISSING)? || options.boolean(RECONCILE)?;
+    pub(crate) fn from_options(options: &RowOptions) -> Result<Self> {
+        let fills = options.fills_missing || options.reconciles;
         Ok(Self { changes: SchemaChanges::from_options(options)?, fills })
     }
 
@@ -165,6 +159,10 @@ fn value_of(entries: &DataType) -> Option<&DataType> {
 }
 
 fn missing(path: &str, is_nullable: bool) -> Error {
-    let remedy = if is_nullable { format!(", or set {FILL_MISSING}=true, which writes null") } else { String::new() };
+    let remedy = if is_nullable {
+        format!(", or set {WRITE_SET_NULL_FOR_MISSING_COLUMNS}=true, which writes null")
+    } else {
+        String::new()
+    };
     Error::invalid_argument(format!("the rows have no column {path:?}, which the table has; add it{remedy}"))
 }

@@ -6,26 +6,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
-use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, SpillFolder, row_bytes};
+use mortice_merge::spill::{RowBatches, RowBatchesBuilder, RowMemory, row_bytes};
 use mortice_storage::check_cancelled;
 
-/// Bytes of rows that wait in memory.
-const LIMIT_OPTION: WriteOption<option_names::Integer> = option_names::MEMORY_MERGE_MAX_SIZE;
-const FOLDER_OPTION: WriteOption<option_names::Text> = option_names::MEMORY_SPILLABLE_MAP_PATH;
 /// Larger batches are read in parts of this size.
 const PART_BYTES: usize = 64 << 20;
-
-/// How many bytes of rows wait in memory, and where others do (`hoodie.memory.merge.max.size`,
-/// `hoodie.memory.spillable.map.path`).
-///
-/// # Errors
-/// `InvalidArgument` for a size that is not a positive number.
-pub fn row_memory(options: &WriteOptions) -> Result<RowMemory> {
-    let limit = options.integer(LIMIT_OPTION)?;
-    let folder = options.text(FOLDER_OPTION);
-    Ok(RowMemory::new(SpillFolder::new(folder), limit))
-}
 
 /// Reads all batches.
 ///

@@ -3,6 +3,7 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `options` | what options say of the rows of a write |
 //! | `schema` | the columns of a write |
 //! | `evolve` | columns of the table that a write changes |
 //! | `schema_changes` | what a write changes of a table's columns |
@@ -34,6 +35,7 @@ mod exact_cast;
 mod input_rows;
 mod new_keys;
 mod operations;
+mod options;
 mod partial_update;
 mod prepare;
 mod read_rows;
@@ -53,12 +55,11 @@ pub use conform::Rules;
 pub use delete_marks::DeleteMarks;
 pub use duplicates::DuplicatePolicy;
 pub use duplicates::effective_operation;
-pub use evolve::FILL_MISSING;
 pub use input_rows::read_input;
-pub use input_rows::row_memory;
 pub use new_keys::combine_new_keys;
 pub use operations::check_inserts;
 pub use operations::is_delete;
+pub use options::RowOptions;
 pub use partial_update::columns_of;
 pub use partial_update::partial_schema;
 pub use prepare::Preparation;
@@ -67,7 +68,6 @@ pub use read_rows::FullRows;
 pub use reader_pool::ReaderPool;
 pub use refused_rows::ReadRows;
 pub use refused_rows::RefusedRows;
-pub use refused_rows::ignores_failed;
 pub use row_sorter::RowSorter;
 pub use row_sorter::SortedRows;
 pub use row_sorter::SortedRun;

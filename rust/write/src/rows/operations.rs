@@ -8,9 +8,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::Schema;
 
+use super::options::RowOptions;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns::OPERATION;
-use mortice_merge::config::{STORES_OPERATIONS, WriteOptions, option_names};
+use mortice_merge::config::STORES_OPERATIONS;
 use mortice_table::timeline::WriteOperation;
 
 /// Names of operations (`HoodieOperation`): rows that are inserted, replaced, and replace others, and deletes.
@@ -19,9 +20,9 @@ const NAMES: [&str; 4] = ["I", "-U", "U", "D"];
 const DELETES: [&str; 2] = ["-U", "D"];
 
 /// Whether files get the column. `is_stored` says whether those of the table have it.
-pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &WriteOptions) -> Result<bool> {
+pub(crate) fn stores_operations(is_stored: bool, given: &Schema, options: &RowOptions) -> Result<bool> {
     let is_given = given.fields().find(OPERATION).is_some();
-    let is_allowed = options.given_boolean(option_names::ALLOW_OPERATION_METADATA_FIELD)?.unwrap_or(is_stored);
+    let is_allowed = options.allows_operations.unwrap_or(is_stored);
     match (is_given, is_allowed) {
         (true, false) => Err(Error::invalid_argument(format!(
             "the rows have a column {OPERATION:?}, which is written with {STORES_OPERATIONS}=true alone; set it, or leave the column out"

@@ -11,18 +11,16 @@
 
 use std::collections::BTreeSet;
 
+use super::options::RowOptions;
 use super::schema::WriteSchema;
-use crate::index::choose_index;
+use crate::index::Index;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, TableType, WriteOption, WriteOptions, option_names};
+use mortice_merge::config::{MergeMode, TableType};
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
-
-/// Hudi's option that turns partial updates on or off.
-const IS_ALLOWED: WriteOption<option_names::OptionalBoolean> = option_names::SPARK_SQL_MERGE_INTO_PARTIAL_UPDATES;
 
 /// The schema of partial-update records: meta columns, the changed columns, and those that records are ordered by. None
 /// if full rows are written. `updated` are the columns that a merge has changed.
@@ -31,15 +29,17 @@ const IS_ALLOWED: WriteOption<option_names::OptionalBoolean> = option_names::SPA
 /// that the update is lost if records are merged by event time; therefore they are written here.
 ///
 /// # Errors
-/// `InvalidArgument` for a value that is no boolean.
+/// Those of reading the table's schema.
 pub fn partial_schema(
     table: &OpenTable,
+    index: &dyn Index,
     schema: &WriteSchema,
     operation: WriteOperation,
-    (updated, options): (&[String], &WriteOptions),
+    updated: &[String],
+    options: &RowOptions,
 ) -> Result<Option<Schema>> {
     let mut changed: BTreeSet<&str> = updated.iter().map(String::as_str).collect();
-    if changed.is_empty() || operation != WriteOperation::Upsert || !may_be_partial(table, options)? {
+    if changed.is_empty() || operation != WriteOperation::Upsert || !may_be_partial(table, index, options)? {
         return Ok(None);
     }
     if let Some(unknown) = changed.iter().find(|name| schema.columns.field(name).is_none()) {
@@ -65,7 +65,7 @@ fn projected(schema: &WriteSchema, changed: &BTreeSet<&str>) -> Result<Option<Sc
 }
 
 /// Whether a table's logs may have partial records.
-fn may_be_partial(table: &OpenTable, options: &WriteOptions) -> Result<bool> {
+fn may_be_partial(table: &OpenTable, index: &dyn Index, options: &RowOptions) -> Result<bool> {
     let config = &table.config;
     let default = match table.merge.mode {
         MergeMode::CommitTime => true,
@@ -76,8 +76,8 @@ fn may_be_partial(table: &OpenTable, options: &WriteOptions) -> Result<bool> {
         || config.version.number() < 8
         || !config.populate_meta_fields
         || config.properties.get("hoodie.table.partial.update.mode").is_some()
-        || !options.given_boolean(IS_ALLOWED)?.unwrap_or(default)
-        || choose_index(config, options)?.updates_partition()
+        || !options.partial_updates.unwrap_or(default)
+        || index.updates_partition()
     {
         return Ok(false);
     }

@@ -1,6 +1,5 @@
 //! The rows of a write before any is written: in the table's types, with keys, one for each key.
 
-use mortice_merge::config::option_names;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -11,10 +10,9 @@ use arrow_schema::Schema;
 
 use super::combine::combine;
 use super::delete_marks::DeleteMarks;
-use super::duplicates::combines_by_default;
 use super::operations::check_inserts;
 use super::read_rows::{FullRows, KeysAlone, ReadMode, read_all};
-use super::refused_rows::{RefusedRows, ignores_failed};
+use super::refused_rows::RefusedRows;
 use super::repeated_changes::one_change_of_each_key;
 use super::row_source::RowSource;
 use super::schema::{DELETES_KEY, UPDATES_KEY};
@@ -81,7 +79,7 @@ impl Preparation<'_> {
         refused: &mut RefusedRows,
         threads: usize,
     ) -> Result<WriteRows> {
-        let ignores_failed = ignores_failed(self.source.options)?;
+        let ignores_failed = self.source.options.ignores_failed;
         let reader = || {
             let reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
             Ok(if self.operation == WriteOperation::Upsert { reader.keeping_keys() } else { reader })
@@ -116,7 +114,7 @@ impl Preparation<'_> {
         refused: &mut RefusedRows,
         threads: usize,
     ) -> Result<WriteRows> {
-        let mode = ReadMode { ignores_failed: ignores_failed(self.source.options)?, first_row, threads };
+        let mode = ReadMode { ignores_failed: self.source.options.ignores_failed, first_row, threads };
         let no_columns = Arc::new(Schema::empty());
         let (rows, keys) = read_all(|| Ok(KeysAlone(self.source)), &no_columns, batches, mode, refused)?;
         let marks = RowMarks::repeated(RowMark::UnconditionalDelete, keys.record_keys.len());
@@ -140,7 +138,7 @@ impl Preparation<'_> {
             WriteOperation::Upsert => one_change_of_each_key(rows, self.source.key_is_global)?,
             _ => rows,
         };
-        if self.combines()? {
+        if self.combines() {
             return self.combined(rows);
         }
         if rows.marks.iter().any(|mark| mark == RowMark::Insert) {
@@ -151,17 +149,13 @@ impl Preparation<'_> {
     }
 
     /// Whether rows that have the same key are combined.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a value that is no boolean.
-    pub fn combines(&self) -> Result<bool> {
+    #[must_use]
+    pub fn combines(&self) -> bool {
+        let options = self.source.options;
         match self.operation {
-            WriteOperation::Upsert => self.source.options.boolean(option_names::COMBINE_BEFORE_UPSERT),
-            WriteOperation::Delete => Ok(true),
-            _ => {
-                let given = self.source.options.given_boolean(option_names::COMBINE_BEFORE_INSERT)?;
-                given.map_or_else(|| combines_by_default(self.source.options), Ok)
-            }
+            WriteOperation::Upsert => options.combines_upserts,
+            WriteOperation::Delete => true,
+            _ => options.combines_inserts.unwrap_or(options.drops_duplicates),
         }
     }
 

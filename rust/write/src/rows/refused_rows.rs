@@ -4,9 +4,7 @@ use arrow_array::RecordBatch;
 
 use crate::write::{RowError, write_accepted};
 use mortice_base::error::Result;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const IGNORE_FAILED: WriteOption<option_names::Boolean> = option_names::WRITE_IGNORE_FAILED;
 /// Rows whose errors are kept; more are counted.
 const MOST_KEPT: usize = 10_000;
 
@@ -30,14 +28,6 @@ pub trait ReadRows {
 
     /// The record key of a single row that was refused, if it has one.
     fn record_key(&self, row: &RecordBatch) -> Option<String>;
-}
-
-/// Whether rows that cannot be written are left out. Otherwise they end the write.
-///
-/// # Errors
-/// `InvalidArgument` for a value that is not a boolean.
-pub fn ignores_failed(options: &WriteOptions) -> Result<bool> {
-    options.boolean(IGNORE_FAILED)
 }
 
 impl RefusedRows {

@@ -3,11 +3,12 @@
 use arrow_array::{Array, RecordBatch};
 
 use super::conform::conformed_fields;
+use super::options::RowOptions;
 use super::schema::WriteSchema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::{MergeMode, WriteOptions};
-use mortice_merge::keys::{FieldPath, RowKeyReader};
+use mortice_merge::config::MergeMode;
+use mortice_merge::keys::{FieldPath, KeyOptions, RowKeyReader};
 use mortice_table::plan::OpenTable;
 
 /// What rows are read for.
@@ -17,8 +18,10 @@ pub struct RowSource<'a> {
     pub table: &'a OpenTable,
     /// The columns that are written.
     pub schema: &'a WriteSchema,
-    /// The options of the write.
-    pub options: &'a WriteOptions,
+    /// How keys are made.
+    pub keys: &'a KeyOptions,
+    /// How rows are read and combined.
+    pub options: &'a RowOptions,
     /// Whether a key is unique in the table, not in a partition.
     pub key_is_global: bool,
 }
@@ -55,7 +58,7 @@ impl RowSource<'_> {
         let fields = config.record_key_fields.iter().chain(&config.partition_fields).map(String::as_str);
         let fields: Vec<&str> = fields.chain([meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH]).collect();
         let rows = conformed_fields(batch, &self.schema.types, &fields, first_row)?;
-        let reader = RowKeyReader::for_deletes(config, rows.schema_ref(), self.options, self.key_is_global)?;
+        let reader = RowKeyReader::for_deletes(config, rows.schema_ref(), self.keys, self.key_is_global)?;
         Ok((rows, reader))
     }
 

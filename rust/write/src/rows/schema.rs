@@ -8,11 +8,11 @@ use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use super::conform::conformed;
 use super::evolve::ColumnEvolution;
 use super::operations::stores_operations;
+use super::options::RowOptions;
 use super::schema_changes::{SchemaChange, schema_changes};
 use mortice_avro::{self as avro, ArrowMapping, Schema, Type};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
-use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::FieldPath;
 use mortice_table::plan::OpenTable;
 use mortice_table::schema::table_schema;
@@ -47,7 +47,7 @@ impl WriteSchema {
     /// # Errors
     /// `InvalidArgument`, naming the column, if a column is missing, or new and not asked for; `Unsupported` for tables
     /// whose columns have ids (schema on read) if columns are added.
-    pub fn resolve(table: &OpenTable, given: &ArrowSchema, options: &WriteOptions) -> Result<Self> {
+    pub fn resolve(table: &OpenTable, given: &ArrowSchema, options: &RowOptions) -> Result<Self> {
         let evolution = ColumnEvolution::from_options(options)?;
         let own = own_columns(table)?;
         let given = without_pandas_index(given, own.as_ref().map(|(found, _)| found))?;

@@ -1,12 +1,11 @@
 //! How the rows of a bulk insert are ordered (`hoodie.bulkinsert.sort.mode`, `BulkInsertSortMode`).
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
-
-const SORT_MODE: WriteOption<option_names::Word> = option_names::BULKINSERT_SORT_MODE;
+use mortice_merge::config::option_names::BULKINSERT_SORT_MODE;
+use serde::{Deserialize, Serialize};
 
 /// The order of rows, and their distribution to file groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SortMode {
     /// As they come. A partition can have an open file for each thread.
     None,
@@ -21,12 +20,8 @@ pub enum SortMode {
 }
 
 impl SortMode {
-    /// Reads the option; `NONE` by default.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for other values.
-    pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        let mode = options.word(SORT_MODE)?;
+    /// The order of a name in options.
+    pub(super) fn parse(mode: &str) -> Result<Self> {
         match mode.to_ascii_uppercase().as_str() {
             "NONE" => Ok(Self::None),
             "GLOBAL_SORT" => Ok(Self::Global),
@@ -34,7 +29,7 @@ impl SortMode {
             "PARTITION_PATH_REPARTITION" => Ok(Self::PartitionPath),
             "PARTITION_PATH_REPARTITION_AND_SORT" => Ok(Self::PartitionPathAndSort),
             _ => Err(Error::invalid_argument(format!(
-                "option {SORT_MODE} must be NONE, GLOBAL_SORT, PARTITION_SORT, PARTITION_PATH_REPARTITION or PARTITION_PATH_REPARTITION_AND_SORT, got {mode:?}"
+                "option {BULKINSERT_SORT_MODE} must be NONE, GLOBAL_SORT, PARTITION_SORT, PARTITION_PATH_REPARTITION or PARTITION_PATH_REPARTITION_AND_SORT, got {mode:?}"
             ))),
         }
     }
@@ -52,12 +47,15 @@ impl SortMode {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options::RowOptions;
     use super::*;
+    use mortice_merge::config::WriteOptions;
 
     #[test]
     fn modes_by_hudis_names() {
-        let mode = |value: &str| SortMode::from_options(&WriteOptions::resolve([(SORT_MODE, value)])?);
-        assert_eq!(SortMode::from_options(&WriteOptions::default()).unwrap(), SortMode::None);
+        let given = |options: &WriteOptions| RowOptions::resolve(options).map(|options| options.sort_mode);
+        let mode = |value: &str| given(&WriteOptions::resolve([(BULKINSERT_SORT_MODE, value)])?);
+        assert_eq!(given(&WriteOptions::default()).unwrap(), SortMode::None);
         assert_eq!(mode("global_sort").unwrap(), SortMode::Global);
         assert!(mode("PARTITION_SORT").unwrap().sorts_by_key());
         assert!(mode("PARTITION_PATH_REPARTITION").unwrap().keeps_partitions_together());

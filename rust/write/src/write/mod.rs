@@ -39,7 +39,6 @@ mod row_errors;
 mod write_status;
 mod write_token;
 
-pub use base_file::MAX_FILE_BYTES;
 pub use base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, DISTINCT_KEYS, WrittenBaseFile};
 pub use change_log::ChangeLogFile;
 pub use column_range::{ColumnRange, ColumnValue};

@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::specs::StageSpec;
 use super::table_work::TableWork;
+use crate::write::row_source;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::WriteOptions;
 use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{Index, Provenance, choose_index_of};
-use mortice_write::rows::{Preparation, RowSource, WriteSchema};
+use mortice_write::rows::{Preparation, WriteSchema};
+use mortice_write::settings::WriteSettings;
 
 /// The version of the serialised form. Processes of other releases refuse it.
 const VERSION: u32 = 3;
@@ -106,10 +108,11 @@ impl WriteState {
     /// Opens the write in this process.
     pub(crate) fn open(self) -> Result<OpenWrite> {
         let table = Arc::new(self.table.open()?);
-        let index = choose_index_of(&table.config, &self.options, self.provenance)?;
+        let settings = WriteSettings::resolve(&self.options, &table.config)?;
+        let index = choose_index_of(&table.config, &settings.index, self.provenance)?;
         let schema = WriteSchema::of_json(&table, &self.schema)?;
         let Self { operation, options, instant, updated, provenance, .. } = self;
-        Ok(OpenWrite { table, operation, options, instant, schema, index, updated, provenance })
+        Ok(OpenWrite { table, operation, options, settings, instant, schema, index, updated, provenance })
     }
 }
 
@@ -117,7 +120,9 @@ impl WriteState {
 pub(crate) struct OpenWrite {
     pub(crate) table: Arc<OpenTable>,
     pub(crate) operation: WriteOperation,
+    /// All options; those of services are resolved by what executes a service.
     pub(crate) options: WriteOptions,
+    pub(crate) settings: WriteSettings,
     pub(crate) instant: Option<RequestedTime>,
     pub(crate) schema: WriteSchema,
     pub(crate) index: Arc<dyn Index>,
@@ -132,12 +137,7 @@ impl OpenWrite {
     }
 
     pub(crate) fn preparation(&self) -> Preparation<'_> {
-        let source = RowSource {
-            table: &self.table,
-            schema: &self.schema,
-            options: &self.options,
-            key_is_global: self.is_global(),
-        };
+        let source = row_source(&self.table, &self.schema, self.index.as_ref(), &self.settings);
         Preparation { source, operation: self.operation }
     }
 

@@ -10,14 +10,13 @@ use crate::write::place_inserts;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::{at, number_of};
 use mortice_commit::metadata_upkeep::keeps_blooms;
-use mortice_merge::config::{TableConfig, WriteOptions};
+use mortice_merge::config::TableConfig;
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::HoodieCommitMetadata;
 use mortice_write::assign::{
     AssignOptions, InsertClass, PlaceInserts, PlannedTask, RowCounts, TaskKind, TaskPlan, plan_tasks,
 };
-use mortice_write::index::Index;
 
 /// Bytes of rows that one partition of a data frame writes, task after task.
 const PARTITION_BYTES: u64 = 64 << 20;
@@ -43,9 +42,10 @@ struct TaskRows {
 
 /// Assigns the rows of sources to tasks.
 pub(crate) fn assign_reports(
-    (table, index): (&OpenTable, &dyn Index),
+    table: &OpenTable,
+    options: &AssignOptions,
     operation: WriteOperation,
-    (options, parallelism): (&WriteOptions, u32),
+    parallelism: u32,
     view: &WriteView,
     placed: &[PlacedReport],
 ) -> Result<Assigned> {
@@ -59,7 +59,7 @@ pub(crate) fn assign_reports(
             "bulk_insert into a bucket of partition {partition:?} that has a file group: a bucket has one; use upsert or insert"
         )));
     }
-    let plan = plan_tasks(table, &AssignOptions::from_options(index, options)?, place, view, &counts)?;
+    let plan = plan_tasks(table, options, place, view, &counts)?;
     let mut assigned = Assigned {
         rows: vec![TaskRows::default(); plan.tasks.len()],
         plan,

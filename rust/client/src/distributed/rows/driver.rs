@@ -16,11 +16,11 @@ use crate::distributed::services::execute_by_tasks;
 use crate::merge_into::MergePlan;
 use crate::read_state::MergeSource;
 use crate::replaced_groups::replaced_by_write;
-use crate::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
+use crate::write::{open_for_write, refuse_failed_rows, row_source, schema_of, user_metadata};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::commit::{CommitValidator, OpenMark};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
-use mortice_merge::config::{TableConfig, TableType, WriteOptions};
+use mortice_merge::config::{TableConfig, TableType};
 use mortice_merge::keys::RowKeyReader;
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
 use mortice_services::{execute_in_process, run_inline_services};
@@ -28,7 +28,7 @@ use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
 use mortice_table::timeline::{InstantState, WriteOperation};
 use mortice_write::index::{Index, Provenance, TaskLookUp, choose_index, choose_index_of};
 use mortice_write::rows::{
-    DuplicatePolicy, OUTPUT, Preparation, RowSource, SortMode, WriteSchema, effective_operation, ignores_failed,
+    DuplicatePolicy, OUTPUT, Preparation, RowOptions, SortMode, WriteSchema, effective_operation,
 };
 use mortice_write::write::WriteStatus;
 
@@ -114,12 +114,12 @@ impl DistributedWrite {
         check_operation(operation)?;
         let user_metadata = user_metadata(options);
         let target = open_for_write(location, options, operation)?;
-        let (table, options) = (target.latest(), target.options());
-        check_options(operation, options)?;
-        let (operation, changed) = effective_operation(operation, options)?;
-        let policy = DuplicatePolicy::of_write(operation, options)?;
+        let (table, options) = (target.latest(), target.settings());
+        check_options(operation, &options.rows)?;
+        let (operation, changed) = effective_operation(operation, &options.rows);
+        let policy = DuplicatePolicy::of_write(operation, &options.rows)?;
         let warnings = target.warnings().iter().cloned().chain(changed).collect();
-        let index = choose_index(&table.config, options)?;
+        let index = choose_index(&table.config, &options.index)?;
         check_outputs(columns, operation, index.as_ref())?;
         let schema = schema_of(&table, operation, columns, options)?;
         let write = Self {
@@ -141,12 +141,12 @@ impl DistributedWrite {
             phase: Phase::Planned,
         };
         write.check_keys(columns)?;
-        if write.schema.has_operation() && operation == WriteOperation::Upsert && !write.preparation().combines()? {
+        if write.schema.has_operation() && operation == WriteOperation::Upsert && !write.preparation().combines() {
             return Err(Error::unsupported(
                 "rows with _hoodie_operation of which a key may have several (hoodie.combine.before.upsert=false) on Spark; mortice.Table has it",
             ));
         }
-        if write.has_outputs() && write.preparation().combines()? {
+        if write.has_outputs() && write.preparation().combines() {
             let message = "a user-defined partitioner with hoodie.combine.before.insert; leave one of them out";
             return Err(Error::unsupported(message));
         }
@@ -165,7 +165,7 @@ impl DistributedWrite {
     /// From now on the rows are those of the table, or made of them.
     fn take_stored_rows(&mut self) -> Result<()> {
         self.provenance = Provenance::Stored;
-        self.index = choose_index_of(&self.table.config, self.target.options(), self.provenance)?;
+        self.index = choose_index_of(&self.table.config, &self.target.settings().index, self.provenance)?;
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl DistributedWrite {
         if self.table.config.record_key_fields.is_empty() && self.operation != WriteOperation::Delete {
             self.begin()?;
         }
-        let spec = PrepareSpec { is_direct: self.is_direct()? };
+        let spec = PrepareSpec { is_direct: self.is_direct() };
         let stage = self.state(PinnedTable::new(&self.table)).to_bytes(StageSpec::Prepare(spec))?;
         self.phase = Phase::Preparing;
         Ok(NextStep::Prepare { stage })
@@ -237,7 +237,7 @@ impl DistributedWrite {
     /// Whether tasks write the rows that they have, so that none is shuffled or persisted: a bulk insert that leaves
     /// rows where they are.
     fn is_one_pass(&self) -> Result<bool> {
-        Ok(self.operation == WriteOperation::BulkInsert && self.is_direct()?)
+        Ok(self.operation == WriteOperation::BulkInsert && self.is_direct())
     }
 
     /// Lets each task write the rows that it has. With outputs these are all rows of an output, in order, as the caller
@@ -328,26 +328,28 @@ impl DistributedWrite {
         Ok(CommitExtra {
             schema: self.schema.columns.json().to_owned(),
             user_metadata: self.user_metadata.clone(),
-            replaced: replaced_by_write(&self.table, self.operation, self.target.options(), partitions)?,
+            replaced: replaced_by_write(&self.table, self.operation, &self.target.settings().rows, partitions)?,
             column_ids: None,
         })
     }
 
     /// Refuses columns that no key can be made of.
     fn check_keys(&self, columns: &Schema) -> Result<()> {
-        let (config, options) = (&self.table.config, self.target.options());
         match self.operation {
             WriteOperation::Delete => {
                 let rows = RecordBatch::new_empty(Arc::new(columns.clone()));
                 self.preparation().source.keys_to_delete(&rows, 0).map(|_| ())
             }
-            _ => RowKeyReader::new(config, &self.schema.types, options).map(|_| ()),
+            _ => {
+                let keys = &self.target.settings().keys;
+                RowKeyReader::new(&self.table.config, &self.schema.types, keys).map(|_| ())
+            }
         }
     }
 
     /// Whether rows are new without a look-up of their keys, and are not combined.
-    fn is_direct(&self) -> Result<bool> {
-        Ok(self.writes_new_rows() && !self.preparation().combines()?)
+    fn is_direct(&self) -> bool {
+        self.writes_new_rows() && !self.preparation().combines()
     }
 
     /// Whether rows are new without a look-up of their keys.
@@ -362,12 +364,7 @@ impl DistributedWrite {
     }
 
     fn preparation(&self) -> Preparation<'_> {
-        let source = RowSource {
-            table: &self.table,
-            schema: &self.schema,
-            options: self.target.options(),
-            key_is_global: self.index.is_global(),
-        };
+        let source = row_source(&self.table, &self.schema, self.index.as_ref(), self.target.settings());
         Preparation { source, operation: self.operation }
     }
 
@@ -391,7 +388,7 @@ impl DistributedWrite {
         let transaction = Transaction::begin(&self.target, self.operation)?;
         let table = Arc::clone(transaction.table());
         self.transaction = Some(transaction);
-        let schema = schema_of(&table, self.operation, &self.given, self.target.options())?;
+        let schema = schema_of(&table, self.operation, &self.given, self.target.settings())?;
         if schema != self.schema || !is_same_table(&table.config, &self.table.config) {
             let message =
                 "another writer has changed the table's columns or properties while rows were prepared; write again";
@@ -430,7 +427,7 @@ impl DistributedWrite {
             }
         }
         self.begin()?;
-        if self.is_direct()? {
+        if self.is_direct() {
             let view = self.table.write_view(Some(&partitions))?;
             self.is_small = self.is_little_work(bytes, None, Some(&view));
             return self.assign(&placed, rows, &view);
@@ -599,14 +596,8 @@ impl DistributedWrite {
     /// Assigns placed rows to tasks, and announces what they are about to do.
     fn assign(&mut self, placed: &[PlacedReport], taken: RowSum, view: &WriteView) -> Result<NextStep> {
         check_complete(placed.iter().map(|report| report.taken), taken)?;
-        let options = self.target.options();
-        let assigned = assign_reports(
-            (&self.table, self.index.as_ref()),
-            self.operation,
-            (options, self.parallelism),
-            view,
-            placed,
-        )?;
+        let options = self.target.settings().assign.of_index(self.index.as_ref())?;
+        let assigned = assign_reports(&self.table, &options, self.operation, self.parallelism, view, placed)?;
         let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;
         transaction.inflight(&assigned.profile(self.operation))?;
         if assigned.is_empty() {
@@ -683,11 +674,11 @@ fn check_operation(operation: WriteOperation) -> Result<()> {
 }
 
 /// Refuses options that writes in one process follow, and those on Spark do not.
-pub(crate) fn check_options(operation: WriteOperation, options: &WriteOptions) -> Result<()> {
+pub(crate) fn check_options(operation: WriteOperation, options: &RowOptions) -> Result<()> {
     let refused = [
-        (ignores_failed(options)?, "leaving rows out (hoodie.write.ignore.failed)"),
+        (options.ignores_failed, "leaving rows out (hoodie.write.ignore.failed)"),
         (
-            operation == WriteOperation::BulkInsert && SortMode::from_options(options)? != SortMode::None,
+            operation == WriteOperation::BulkInsert && options.sort_mode != SortMode::None,
             "a sort mode of bulk_insert other than NONE (hoodie.bulkinsert.sort.mode); sort the data frame",
         ),
     ];

@@ -31,8 +31,7 @@ impl InsertStage {
     pub(crate) fn new(write: OpenWrite, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let base = BaseFileOptions::from_hudi_options(&write.options, write.table.config.layout())?
-            .of_table_type(write.table.config.table_type);
+        let base = write.settings.base_files.clone();
         Ok(Self { write, store, base, input, attempt })
     }
 

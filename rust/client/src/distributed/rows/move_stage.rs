@@ -28,11 +28,11 @@ impl StageStep for MoveStage {
             return Err(Error::internal("stored rows of keys that no row has"));
         };
         let (tagged, looked_up) = SlotTags::of_chunk(&tags)?.with_rows(sent)?;
-        let OpenWrite { table, index, options, .. } = &self.write;
+        let OpenWrite { table, index, settings, .. } = &self.write;
         let input = &mut self.input;
         let stored = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredRows).transpose());
         let stored = stored.map(|chunk| chunk?.batch());
-        let merged = merge_with_stored_rows(table, index.as_ref(), (tagged, &looked_up), stored, options)?;
+        let merged = merge_with_stored_rows(table, index.as_ref(), (tagged, &looked_up), stored, &settings.keys)?;
         place(&self.write, slot, (&merged, sum), output)?;
         Ok(true)
     }

@@ -10,17 +10,16 @@ use arrow_schema::Schema;
 use super::driver::{check_options, check_tasks};
 use crate::distributed::exchange::{InsertSpec, ReadReport, StageSpec, WriteState, mark_of};
 use crate::replaced_groups::replaced_by_write;
-use crate::write::{open_for_write, refuse_failed_rows, schema_of, user_metadata};
+use crate::write::{open_for_write, refuse_failed_rows, row_source, schema_of, user_metadata};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
-use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::RowKeyReader;
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
 use mortice_services::{execute_in_process, run_inline_services};
 use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{Provenance, choose_index};
-use mortice_write::rows::{DuplicatePolicy, Preparation, RowSource};
+use mortice_write::rows::{DuplicatePolicy, Preparation};
 use mortice_write::write::WriteStatus;
 
 /// Begins a write. Returns its state, for the tasks and for the process that ends it, and sentences on options that
@@ -39,7 +38,7 @@ pub fn begin_task_insert(
     let target = Arc::new(open_for_write(location, options, operation)?);
     Transaction::check_resumable(&target)?;
     let user_metadata = user_metadata(options);
-    let insert = TaskInsert { operation, columns, options: target.options(), user_metadata };
+    let insert = TaskInsert { operation, columns, target: &target, user_metadata };
     // What cannot be written is refused before there is an instant.
     insert.check(&target.latest())?;
     let mut transaction = Transaction::begin(&target, operation)?;
@@ -57,7 +56,8 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<WriteResu
     let (transaction, write, spec) = resumed(state)?;
     let extra = |statuses: &[WriteStatus]| {
         let partitions: BTreeSet<String> = statuses.iter().map(|status| status.partition.clone()).collect();
-        let replaced = replaced_by_write(transaction.table(), write.operation, &write.options, partitions)?;
+        let replaced =
+            replaced_by_write(transaction.table(), write.operation, &transaction.target().settings().rows, partitions)?;
         Ok(CommitExtra {
             schema: write.schema.clone(),
             user_metadata: spec.user_metadata.clone(),
@@ -125,29 +125,30 @@ fn written(reports: &[Vec<u8>]) -> Result<Vec<WriteStatus>> {
 struct TaskInsert<'a> {
     operation: WriteOperation,
     columns: &'a Schema,
-    options: &'a WriteOptions,
+    target: &'a WritableTable,
     user_metadata: BTreeMap<String, String>,
 }
 
 impl TaskInsert<'_> {
     /// Refuses what can be seen without an instant.
     fn check(&self, table: &OpenTable) -> Result<()> {
-        check_options(self.operation, self.options)?;
-        if DuplicatePolicy::of_write(self.operation, self.options)? != DuplicatePolicy::Keep {
+        let options = self.target.settings();
+        check_options(self.operation, &options.rows)?;
+        if DuplicatePolicy::of_write(self.operation, &options.rows)? != DuplicatePolicy::Keep {
             return Err(Error::unsupported(
                 "inserts by tasks that look for no keys, with a policy for keys that are in the table (hoodie.datasource.insert.dup.policy, hoodie.datasource.write.insert.drop.duplicates); use mortice.spark.write",
             ));
         }
-        let index = choose_index(&table.config, self.options)?;
+        let index = choose_index(&table.config, &options.index)?;
         if index.buckets().is_some() {
             return Err(Error::unsupported(
                 "inserts into buckets by tasks that rows are not distributed to (hoodie.index.type=BUCKET); use mortice.spark.write",
             ));
         }
-        let schema = schema_of(table, self.operation, self.columns, self.options)?;
-        RowKeyReader::new(&table.config, &schema.types, self.options)?;
-        let source = RowSource { table, schema: &schema, options: self.options, key_is_global: index.is_global() };
-        if (Preparation { source, operation: self.operation }).combines()? {
+        let schema = schema_of(table, self.operation, self.columns, options)?;
+        RowKeyReader::new(&table.config, &schema.types, &options.keys)?;
+        let source = row_source(table, &schema, index.as_ref(), options);
+        if (Preparation { source, operation: self.operation }).combines() {
             return Err(Error::unsupported(
                 "rows of different tasks are not combined (hoodie.combine.before.insert); use mortice.spark.write",
             ));
@@ -159,14 +160,14 @@ impl TaskInsert<'_> {
     fn state(&self, transaction: &mut Transaction) -> Result<Vec<u8>> {
         let table = Arc::clone(transaction.table());
         self.check(&table)?;
-        choose_index(&table.config, self.options)?.check_inserts(&table)?;
-        let schema = schema_of(&table, self.operation, self.columns, self.options)?;
+        choose_index(&table.config, &self.target.settings().index)?.check_inserts(&table)?;
+        let schema = schema_of(&table, self.operation, self.columns, self.target.settings())?;
         transaction.inflight_without_profile()?;
         mark_of(transaction).open()?;
         let state = WriteState {
             table: PinnedTable::new(&table),
             operation: self.operation,
-            options: self.options.clone(),
+            options: self.target.options().clone(),
             instant: Some(transaction.instant().clone()),
             schema: schema.columns.json().to_owned(),
             updated: Vec::new(),

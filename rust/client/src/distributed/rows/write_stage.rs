@@ -37,8 +37,15 @@ impl WriteStage {
     pub(crate) fn new(write: OpenWrite, spec: WriteSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
         let store = open_file_store(&write.table.uri, &write.table.storage_options)?;
         let store = Arc::new(ClosingStore::new(store, write.instant()?));
-        let partial = partial_schema(&write.table, &write.schema, write.operation, (&write.updated, &write.options))?;
-        let options = TaskOptions::from_options(&write.table, write.operation, &write.options)?.with_partial(partial);
+        let partial = partial_schema(
+            &write.table,
+            write.index.as_ref(),
+            &write.schema,
+            write.operation,
+            &write.updated,
+            &write.settings.rows,
+        )?;
+        let options = TaskOptions::new(&write.table, write.operation, &write.settings).with_partial(partial);
         Ok(Self { write, spec, store, options, input: Chunks::new(input), attempt })
     }
 

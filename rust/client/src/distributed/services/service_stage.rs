@@ -8,12 +8,11 @@ use crate::distributed::exchange::{
 };
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_services::clustering::ClusteringRun;
+use mortice_services::clustering::{ClusteringOptions, ClusteringRun};
 use mortice_storage::{FileStore, open_file_store};
 use mortice_table::file_group::FileSlice;
 use mortice_write::write::{
-    AppendOptions, BaseFileOptions, CompactHandle, CompactTarget, LogCompactHandle, LogCompactTarget, LogNaming,
-    WriteStatus, WriteToken,
+    CompactHandle, CompactTarget, LogCompactHandle, LogCompactTarget, LogNaming, WriteStatus, WriteToken,
 };
 
 /// Writes the files of parts.
@@ -42,21 +41,26 @@ impl ServiceStage {
             ServiceParts::LogCompact(slices) => self.log_compact(slices.get(at(number)).ok_or_else(missing)?, token),
             ServiceParts::Cluster(plan) => {
                 let (write, instant) = (&self.write, self.write.instant()?);
-                let run = ClusteringRun::new((&self.store, &write.table), &write.schema, instant, &write.options)?;
+                let run = ClusteringRun::new(
+                    &self.store,
+                    &write.table,
+                    &write.schema,
+                    instant,
+                    &ClusteringOptions::resolve(&write.options)?,
+                    &write.settings.base_files,
+                );
                 run.write_alone(plan.groups.get(at(number)).ok_or_else(missing)?, &plan.sort_columns, token)
             }
         }
     }
 
     fn compact(&self, slice: &FileSlice, token: WriteToken) -> Result<Vec<WriteStatus>> {
-        let (options, layout) = (&self.write.options, self.write.table.config.layout());
         let handle = CompactHandle {
             store: &self.store,
             table: &self.write.table,
             schema: &self.write.schema.stored,
-            options: &BaseFileOptions::from_hudi_options(options, layout)?
-                .of_table_type(self.write.table.config.table_type),
-            change_block_bytes: AppendOptions::from_hudi_options(options, layout)?.max_block_bytes,
+            options: &self.write.settings.base_files,
+            change_block_bytes: self.write.settings.log_files.max_block_bytes,
             memory: self.write.table.options.memory_limit,
         };
         let target = CompactTarget { slice: slice.clone(), instant: self.write.instant()?.clone(), token };
@@ -68,7 +72,7 @@ impl ServiceStage {
             store: &self.store,
             table: &self.write.table,
             schema: &self.write.schema.stored,
-            options: &AppendOptions::from_hudi_options(&self.write.options, self.write.table.config.layout())?,
+            options: &self.write.settings.log_files,
             memory: self.write.table.options.memory_limit,
         };
         let (slice, naming, instant) = (slice.clone(), naming.clone(), self.write.instant()?.clone());

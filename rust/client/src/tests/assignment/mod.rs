@@ -39,6 +39,7 @@ fn assign_options() -> AssignOptions {
         record_size: 10,
         estimation_threshold: f64::INFINITY,
         metadata_size: 0,
+        estimator: None,
         bucket: None,
     }
 }

@@ -10,11 +10,12 @@ use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 
 use super::super::simulation::{Random, seeds};
 use super::super::stopped_services::Table;
-use super::index;
 use super::model::CITIES;
+use super::{index, index_options};
 use mortice_base::names::meta_columns;
 use mortice_commit::commit::update_properties;
-use mortice_merge::config::{MergeMode, TableType, WriteOptions};
+use mortice_merge::config::{MergeMode, TableType};
+use mortice_merge::keys::KeyOptions;
 use mortice_merge::keys::RowKeys;
 use mortice_storage::LocalStorage;
 use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
@@ -232,7 +233,7 @@ fn what_becomes_of_a_row_is_as_the_table_says() {
         let made = [given[0], (given[1].0, ["true", "false"][random.below(2)]), given[2]];
         let is_by_commit_time = version == 9 && random.below(2) == 0;
         let (table, written) = random_table(&mut random, (version, table_type, is_by_commit_time), &made);
-        let options = WriteOptions::resolve(given).unwrap();
+        let options = index_options(&given);
         let open = table.open(false);
         let index = choose_index(&open.config, &options).unwrap();
         let is_moving = index.updates_partition();
@@ -250,7 +251,7 @@ fn what_becomes_of_a_row_is_as_the_table_says() {
             let rules = (table_type, is_moving, by_commit_time);
             let (merges, expected) = expected_outcomes(&rows, &given, &stored, rules);
             assert_eq!(looked_up, merges, "{context}");
-            let found = merge_moved_rows(&open, index.as_ref(), given.clone(), &options).unwrap();
+            let found = merge_moved_rows(&open, index.as_ref(), given.clone(), &KeyOptions::default()).unwrap();
             assert_eq!(outcomes(&found), expected, "{context}");
             assert!(found.tagged.further.is_empty(), "{context}");
             // The same of rows that were read in other processes, a file slice in each.
@@ -262,8 +263,13 @@ fn what_becomes_of_a_row_is_as_the_table_says() {
             let read: Vec<RecordBatch> = read.collect();
             let count: usize = read.iter().map(RecordBatch::num_rows).sum();
             assert_eq!(count, stored.keys().filter(|key| keys.contains(key.as_str())).count(), "{context}");
-            let spread =
-                merge_with_stored_rows(&open, index.as_ref(), (given, &looked_up), read.into_iter().map(Ok), &options);
+            let spread = merge_with_stored_rows(
+                &open,
+                index.as_ref(),
+                (given, &looked_up),
+                read.into_iter().map(Ok),
+                &KeyOptions::default(),
+            );
             assert_eq!(outcomes(&spread.unwrap()), expected, "{context}");
         }
     }
@@ -276,20 +282,20 @@ fn rows_of_other_indexes_stay_as_they_are() {
     table.write(WriteOperation::Upsert, upserts(&[("a", "x", 5)]), &[]);
     let open = table.open(true);
     for name in ["SIMPLE", "BLOOM"] {
-        let options = WriteOptions::resolve([index(name)]).unwrap();
+        let options = index_options(&[index(name)]);
         let chosen = choose_index(&open.config, &options).unwrap();
         let rows = [("a", "x", 1, RowMark::Delete), ("b", "y", 1, RowMark::Upsert)];
         let given = indexed(&open, chosen.as_ref(), &rows);
         assert_eq!(rows_to_merge(&open, chosen.as_ref(), &given).unwrap(), [false, false]);
         let before = outcomes(&given);
-        let found = merge_moved_rows(&open, chosen.as_ref(), given, &options).unwrap();
+        let found = merge_moved_rows(&open, chosen.as_ref(), given, &KeyOptions::default()).unwrap();
         assert_eq!(outcomes(&found), before, "{name}");
     }
 }
 
 /// The result of rows that are to be new, in one process, and of stored rows that other processes have read.
 fn inserted(table: &Arc<OpenTable>, name: &'static str, rows: &[Row]) -> [Result<Vec<Outcome>, String>; 2] {
-    let options = WriteOptions::resolve([index(name), ("hoodie.bucket.index.num.buckets", "1")]).unwrap();
+    let options = index_options(&[index(name), ("hoodie.bucket.index.num.buckets", "1")]);
     let chosen = choose_index(&table.config, &options).unwrap();
     let given = indexed(table, chosen.as_ref(), rows);
     let looked_up = rows_to_merge(table, chosen.as_ref(), &given).unwrap();
@@ -299,9 +305,14 @@ fn inserted(table: &Arc<OpenTable>, name: &'static str, rows: &[Row]) -> [Result
         given.tagged.groups.iter().any(|group| group.partition == slice.partition && group.file_id == slice.file_id)
     });
     let read: Vec<_> = slices.flat_map(|slice| read_stored_rows(table, slice, &keys, &schema).unwrap()).collect();
-    let spread =
-        merge_with_stored_rows(table, chosen.as_ref(), (given.clone(), &looked_up), read.into_iter().map(Ok), &options);
-    let alone = merge_moved_rows(table, chosen.as_ref(), given, &options);
+    let spread = merge_with_stored_rows(
+        table,
+        chosen.as_ref(),
+        (given.clone(), &looked_up),
+        read.into_iter().map(Ok),
+        &KeyOptions::default(),
+    );
+    let alone = merge_moved_rows(table, chosen.as_ref(), given, &KeyOptions::default());
     [alone, spread].map(|result| result.map(|rows| outcomes(&rows)).map_err(|error| error.text()))
 }
 

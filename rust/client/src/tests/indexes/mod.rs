@@ -24,10 +24,17 @@ use mortice_merge::config::{TableType, WriteOptions};
 use mortice_merge::keys::RowKeys;
 use mortice_services::{ServiceRequest, run_compaction};
 use mortice_table::timeline::WriteOperation;
-use mortice_write::index::{Index, Provenance, Tagged, TaskLookUp, bucket_of, choose_index, choose_index_of};
+use mortice_write::index::{
+    Index, IndexOptions, Provenance, Tagged, TaskLookUp, bucket_of, choose_index, choose_index_of,
+};
 use places::{Found, Group, base_rows, groups, snapshot};
 
 type IndexSettings = &'static [(&'static str, &'static str)];
+
+/// What the given options say of the index.
+fn index_options(given: &[(&str, &str)]) -> IndexOptions {
+    IndexOptions::resolve(&WriteOptions::resolve(given.iter().copied()).unwrap()).unwrap()
+}
 
 const fn index(name: &'static str) -> (&'static str, &'static str) {
     ("hoodie.index.type", name)
@@ -80,8 +87,7 @@ impl Run {
         if !given.contains(&WITH_RECORD_INDEX) && random.below(2) == 0 {
             given.push(("hoodie.metadata.enable", "false"));
         }
-        let resolved = WriteOptions::resolve(given.iter().copied()).unwrap();
-        let index = choose_index(&table.open(false).config, &resolved).unwrap();
+        let index = choose_index(&table.open(false).config, &index_options(&given)).unwrap();
         let model = Model::new(index.is_global(), index.updates_partition());
         let context = format!("MORTICE_TEST_SEED={seed}, version {version}, {table_type:?}, {given:?}");
         let (replaced, ever) = (BTreeSet::new(), BTreeSet::new());
@@ -150,8 +156,7 @@ impl Run {
             _ => self.model.upsert(&rows),
         }
         // The first write builds the record index: until then rows move by another option.
-        let resolved = WriteOptions::resolve(self.given.iter().copied()).unwrap();
-        self.index = choose_index(&self.table.open(false).config, &resolved).unwrap();
+        self.index = choose_index(&self.table.open(false).config, &index_options(&self.given)).unwrap();
         self.model.moves = self.index.updates_partition();
     }
 
@@ -193,8 +198,7 @@ impl Run {
         let table = self.table.open(true);
         let tagged = self.index.tag(&table, &keys).unwrap_or_else(|error| panic!("{}: {error}", self.context));
         assert_eq!(tagged.locations.len(), pairs.len());
-        let resolved = WriteOptions::resolve(self.given.iter().copied()).unwrap();
-        let searching = choose_index_of(&table.config, &resolved, Provenance::Stored).unwrap();
+        let searching = choose_index_of(&table.config, &index_options(&self.given), Provenance::Stored).unwrap();
         let searched = searching.tag(&table, &keys).unwrap_or_else(|error| panic!("{}: {error}", self.context));
         let base_rows = base_rows(&self.table, &self.replaced);
         for (row, (key, city)) in pairs.into_iter().enumerate() {

@@ -9,9 +9,8 @@ use super::super::simulation::seeds;
 use super::super::stopped_services::{Table, batch};
 use super::super::upkeep_rules::by_hand::{ALL, ByHand, Written, group, time};
 use super::places::snapshot;
-use super::{CITIES, KEYS, Run, index, tagged_places};
+use super::{CITIES, KEYS, Run, index, index_options, tagged_places};
 use mortice_base::error::ErrorKind;
-use mortice_merge::config::WriteOptions;
 use mortice_merge::keys::RowKeys;
 use mortice_table::timeline::{Action, WriteOperation};
 use mortice_write::index::{
@@ -64,8 +63,7 @@ fn keys_that_an_index_finds_in_vain_are_not_present() {
     // The base file of the first partition has the key still.
     table.upsert(&[("b", "y", 2)], &given);
     let open = table.open(true);
-    let options = WriteOptions::resolve(given).unwrap();
-    let chosen = choose_index(&open.config, &options).unwrap();
+    let chosen = choose_index(&open.config, &index_options(&given)).unwrap();
     let keys = keys_of(&[("a", "x"), ("b", "z"), ("c", "x"), ("d", "x")]);
     let tagged = chosen.tag(&open, &keys).unwrap();
     assert_eq!(tagged.locations.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, true, false]);
@@ -74,7 +72,7 @@ fn keys_that_an_index_finds_in_vain_are_not_present() {
     assert_eq!(stale.partition, "x", "the first place is the one that has it no more");
     assert_eq!(present_keys(&open, chosen.as_ref(), &keys, &tagged).unwrap(), [false, true, true, false]);
     // The index of another partition does not find it there.
-    let chosen = choose_index(&open.config, &WriteOptions::resolve([index("SIMPLE")]).unwrap()).unwrap();
+    let chosen = choose_index(&open.config, &index_options(&[index("SIMPLE")])).unwrap();
     let keys = keys_of(&[("b", "x"), ("b", "y"), ("b", "z"), ("a", "x")]);
     let tagged = chosen.tag(&open, &keys).unwrap();
     assert_eq!(present_keys(&open, chosen.as_ref(), &keys, &tagged).unwrap(), [false, true, false, false]);
@@ -88,7 +86,7 @@ fn keys_whose_bucket_is_there_are_present_only_with_a_row() {
     table.upsert(&[("a", "x", 1), ("b", "x", 1), ("c", "x", 1), ("d", "x", 1)], &given);
     table.write(WriteOperation::Delete, batch(&[("b", "x", 2)]), &given);
     let open = table.open(true);
-    let chosen = choose_index(&open.config, &WriteOptions::resolve(given).unwrap()).unwrap();
+    let chosen = choose_index(&open.config, &index_options(&given)).unwrap();
     let keys = keys_of(&[("a", "x"), ("b", "x"), ("e", "x"), ("f", "x"), ("a", "y")]);
     let tagged = chosen.tag(&open, &keys).unwrap();
     assert!(tagged.locations[..4].iter().all(Option::is_some), "both buckets are there: {tagged:?}");
@@ -151,8 +149,7 @@ fn a_record_index_that_names_a_file_group_that_is_gone_is_refused() {
     written.replaced.insert("x".to_owned(), vec![group(1)]);
     by_hand.complete(&time(3), WriteOperation::InsertOverwrite, &written);
     let open = by_hand.table.open(true);
-    let options = WriteOptions::resolve([index("RECORD_INDEX")]).unwrap();
-    let chosen = choose_index(&open.config, &options).unwrap();
+    let chosen = choose_index(&open.config, &index_options(&[index("RECORD_INDEX")])).unwrap();
     let tagged = chosen.tag(&open, &keys_of(&[("b", "x"), ("c", "y"), ("new", "x")])).unwrap();
     let groups: Vec<_> = (0..3).map(|row| tagged.location(row).map(|one| one.file_id.clone())).collect();
     assert_eq!(groups, [Some(group(2)), Some(group(3)), None]);
@@ -189,7 +186,7 @@ fn a_stored_row_without_a_key_is_refused() {
     let slice = &open.write_view(None).unwrap().base_files[0];
     let error = read_stored_keys(&open, slice, |_, _| Ok(())).unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidTable && error.to_string().contains("row 1"), "{error}");
-    let chosen = choose_index(&open.config, &WriteOptions::resolve([index("SIMPLE")]).unwrap()).unwrap();
+    let chosen = choose_index(&open.config, &index_options(&[index("SIMPLE")])).unwrap();
     let error = chosen.tag(&open, &keys_of(&[("a", "x")])).unwrap_err();
     assert!(error.to_string().contains(&group(1)), "{error}: which file it is");
 }

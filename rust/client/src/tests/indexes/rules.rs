@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::super::stopped_services::{FIRST, Table, batch};
-use super::{WITH_RECORD_INDEX, index};
+use super::{WITH_RECORD_INDEX, index, index_options};
 use mortice_base::error::ErrorKind;
-use mortice_merge::config::{TableType, WriteOptions};
+use mortice_merge::config::TableType;
 use mortice_merge::keys::RowKeys;
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{Index, Provenance, TaskLookUp, choose_index, choose_index_of};
@@ -15,7 +15,7 @@ const NAMES: [&str; 7] =
 const BUCKETS: [(&str, &str); 2] = [index("BUCKET"), ("hoodie.bucket.index.num.buckets", "4")];
 
 fn chosen(table: &Table, given: &[(&str, &str)]) -> Arc<dyn Index> {
-    choose_index(&table.open(true).config, &WriteOptions::resolve(given.iter().copied()).unwrap()).unwrap()
+    choose_index(&table.open(true).config, &index_options(given)).unwrap()
 }
 
 /// The index of a name, with as many buckets as the tables here have.
@@ -74,7 +74,7 @@ fn rows_that_the_record_index_has_forgotten_are_found_for_changes_of_stored_rows
         let given = [index("RECORD_INDEX"), WITH_RECORD_INDEX, ("hoodie.parquet.small.file.limit", "0")];
         table.upsert(&FIRST, &given);
         table.write(WriteOperation::Insert, batch(&FIRST), &given);
-        let (open, options) = (table.open(true), WriteOptions::resolve(given).unwrap());
+        let (open, options) = (table.open(true), index_options(&given));
         let of = |provenance| choose_index_of(&open.config, &options, provenance).unwrap();
         let (known, all) = (of(Provenance::Given), of(Provenance::Stored));
         assert_eq!(all.task_look_up(&open).unwrap(), TaskLookUp::RecordIndexAndStoredKeys);

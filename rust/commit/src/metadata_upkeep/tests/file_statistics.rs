@@ -153,7 +153,7 @@ fn statistics_of_base_files_are_those_of_their_values() {
         let file_id = format!("f{}-0", number.get());
         let instant = "20240101000000000".into();
         let target = BaseFileTarget { partition: String::new(), file_id, instant, token };
-        let options = BaseFileOptions::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap();
+        let options = BaseFileOptions::resolve(&WriteOptions::default(), TimelineLayout::V2).unwrap();
         let options = BaseFileOptions { bloom: None, ..options };
         let mut writer = BaseFileWriter::new(&store, &schema, &target, &options).unwrap();
         for group in &groups {

@@ -145,17 +145,20 @@ impl WriteOptions {
     /// The text of an option as it was given.
     #[must_use]
     pub fn given_text<K: IsText>(&self, option: WriteOption<K>) -> Option<&str> {
-        self.property_text(option.name())
-    }
-
-    /// The text of an option that is named as a property of the table, such as the many of a key generator
-    /// (`hoodie.keygen.timebased.*`), which have no line in the table of values.
-    #[must_use]
-    pub fn property_text(&self, name: &str) -> Option<&str> {
-        match self.values.get(name) {
+        match self.values.get(option.name()) {
             Some(OptionValue::Text(text)) => Some(text),
             _ => None,
         }
+    }
+
+    /// The given options whose names begin like this, with their text: those that are named as properties of the table,
+    /// such as the many of a key generator (`hoodie.keygen.timebased.*`), have no line in the table of values.
+    pub fn properties(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
+        let named = self.values.iter().filter(move |(name, _)| name.starts_with(prefix));
+        named.filter_map(|(name, value)| match value {
+            OptionValue::Text(text) => Some((name.as_str(), text.as_str())),
+            _ => None,
+        })
     }
 
     fn value(&self, name: &str) -> Result<Cow<'_, OptionValue>> {
@@ -232,7 +235,7 @@ mod tests {
         assert_eq!(options.integer::<u64>(option_names::PARQUET_MAX_FILE_SIZE).unwrap(), 7);
         assert_eq!(options.given_boolean(option_names::METADATA_ENABLE).unwrap(), Some(true));
         assert!(options.boolean(option_names::CLUSTERING_INLINE).unwrap(), "by its older name");
-        assert_eq!(options.property_text("no.option.of.hudi"), None);
+        assert_eq!(options.properties("no.option").next(), None);
         for value in ["0", "-1", "1 MB", "9223372036854775808"] {
             let error = WriteOptions::resolve([(MAX_FILE, value)]).unwrap_err().to_string();
             assert!(error.contains(MAX_FILE), "{error}");

@@ -12,7 +12,8 @@ mod partitions;
 mod plan;
 mod planned;
 
-pub(crate) use options::ClusteringOptions;
+pub use options::ClusteringOptions;
+pub(in crate::clustering) use options::{Curve, RowLayout};
 pub(crate) use plan::clustering_plan;
 pub(crate) use planned::planned_clustering;
 pub use planned::{PlannedClustering, PlannedGroup};

@@ -1,18 +1,12 @@
 //! Options of clustering plans (`HoodieClusteringConfig`).
 
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_names::{
+    CLUSTERING_EXECUTION_STRATEGY_CLASS, CLUSTERING_PLAN_PARTITION_FILTER_MODE, CLUSTERING_PLAN_STRATEGY_CLASS,
+    LAYOUT_OPTIMIZE_CURVE_BUILD_METHOD, LAYOUT_OPTIMIZE_STRATEGY,
+};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
-use mortice_write::write::MAX_FILE_BYTES;
 
-const PLAN_CLASS: WriteOption<option_names::Word> = option_names::CLUSTERING_PLAN_STRATEGY_CLASS;
-const EXECUTION_CLASS: WriteOption<option_names::Word> = option_names::CLUSTERING_EXECUTION_STRATEGY_CLASS;
-const FILTER_MODE: WriteOption<option_names::Word> = option_names::CLUSTERING_PLAN_PARTITION_FILTER_MODE;
-const BEGIN: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_BEGIN_PARTITION;
-const END: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_END_PARTITION;
-const SELECTED: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_SELECTED;
-const REGEX: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_REGEX_PATTERN;
-/// The columns that rows are sorted by: an option, and a parameter of plans.
-pub(super) const SORT_COLUMNS: WriteOption<option_names::Text> = option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS;
 /// How the class of a strategy ends that rewrites rows in the order of columns: Spark's, Java's, Flink's.
 pub(super) const SORT_AND_SIZE: &str = "SortAndSizeExecutionStrategy";
 const DEFAULT_EXECUTION: &str = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy";
@@ -35,13 +29,33 @@ pub(super) enum PartitionMode {
     DayRolling,
 }
 
-/// Options of clustering plans.
+/// How columns make an order (`LayoutOptimizationStrategy`, `SpatialCurveCompositionStrategyType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::clustering) enum RowLayout {
+    /// By the first column, then by the next.
+    Linear,
+    /// Along a curve through the values.
+    Values(Curve),
+    /// Along a curve through the ranks of values among so many rows.
+    Ranks(Curve, usize),
+}
+
+/// A curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::clustering) enum Curve {
+    /// The bits of the columns, interleaved.
+    ZOrder,
+    /// The Hilbert curve: without jumps.
+    Hilbert,
+}
+
+/// Options of clustering: of its plans, and of the new files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ClusteringOptions {
+pub struct ClusteringOptions {
     /// Base files below this size are rewritten.
     pub(super) small_file_bytes: u64,
     /// The size of new files.
-    pub target_file_bytes: u64,
+    pub(crate) target_file_bytes: u64,
     pub(super) max_group_bytes: u64,
     pub(super) max_groups: usize,
     /// The size that is expected of a file group without a base file.
@@ -54,18 +68,25 @@ pub(crate) struct ClusteringOptions {
     /// Partitions by path; none are all.
     pub(super) selected: Option<Vec<String>>,
     pub(super) pattern: Option<String>,
+    /// How columns make an order.
+    pub(in crate::clustering) layout: RowLayout,
 }
 
 impl ClusteringOptions {
     /// Reads the options.
-    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, naming the option.
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
         let small = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_SMALL_FILE_LIMIT)?;
         let target = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_TARGET_FILE_MAX_BYTES)?;
         let of_group = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_BYTES_PER_GROUP)?;
         let singles = option_names::CLUSTERING_PLAN_STRATEGY_SINGLE_GROUP_CLUSTERING_ENABLED;
-        let execution = options.text(EXECUTION_CLASS).unwrap_or(DEFAULT_EXECUTION);
+        let execution = options.text(CLUSTERING_EXECUTION_STRATEGY_CLASS).unwrap_or(DEFAULT_EXECUTION);
         if !execution.ends_with(SORT_AND_SIZE) {
-            let message = format!("unsupported {EXECUTION_CLASS}={execution} (supported: {DEFAULT_EXECUTION})");
+            let message = format!(
+                "unsupported {CLUSTERING_EXECUTION_STRATEGY_CLASS}={execution} (supported: {DEFAULT_EXECUTION})"
+            );
             return Err(Error::unsupported(message));
         }
         Ok(Self {
@@ -73,13 +94,14 @@ impl ClusteringOptions {
             target_file_bytes: target,
             max_group_bytes: of_group,
             max_groups: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_NUM_GROUPS)?,
-            base_file_bytes: options.integer(MAX_FILE_BYTES)?,
+            base_file_bytes: options.integer(option_names::PARQUET_MAX_FILE_SIZE)?,
             single_slices: options.boolean(singles)?,
-            sort_columns: options.text(SORT_COLUMNS).map(str::to_owned),
+            sort_columns: options.text(option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS).map(str::to_owned),
             execution_class: execution.to_owned(),
             mode: partition_mode(options)?,
-            selected: options.text(SELECTED).map(listed),
-            pattern: options.text(REGEX).map(str::to_owned),
+            selected: options.text(option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_SELECTED).map(listed),
+            layout: row_layout(options)?,
+            pattern: options.text(option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_REGEX_PATTERN).map(str::to_owned),
         })
     }
 
@@ -90,6 +112,31 @@ impl ClusteringOptions {
     }
 }
 
+fn row_layout(options: &WriteOptions) -> Result<RowLayout> {
+    let named = |name: WriteOption<option_names::Word>| {
+        Result::Ok(options.word(name)?.to_ascii_lowercase().replace(['-', '_'], ""))
+    };
+    let curve = match named(LAYOUT_OPTIMIZE_STRATEGY)?.as_str() {
+        "linear" => return Ok(RowLayout::Linear),
+        "zorder" => Curve::ZOrder,
+        "hilbert" => Curve::Hilbert,
+        other => {
+            let message =
+                format!("option {LAYOUT_OPTIMIZE_STRATEGY} must be linear, z-order or hilbert, got {other:?}");
+            return Err(Error::invalid_argument(message));
+        }
+    };
+    match named(LAYOUT_OPTIMIZE_CURVE_BUILD_METHOD)?.as_str() {
+        "direct" => Ok(RowLayout::Values(curve)),
+        "sample" => {
+            Ok(RowLayout::Ranks(curve, options.integer(option_names::LAYOUT_OPTIMIZE_BUILD_CURVE_SAMPLE_SIZE)?))
+        }
+        other => Err(Error::invalid_argument(format!(
+            "option {LAYOUT_OPTIMIZE_CURVE_BUILD_METHOD} must be direct or sample, got {other:?}"
+        ))),
+    }
+}
+
 /// The parts of a list, which are separated by commas.
 pub(super) fn listed(list: &str) -> Vec<String> {
     list.split(',').map(str::trim).filter(|column| !column.is_empty()).map(str::to_owned).collect()
@@ -97,24 +144,28 @@ pub(super) fn listed(list: &str) -> Vec<String> {
 
 /// The partition filter: that of the option, or of an older plan strategy (`checkAndGetClusteringPlanStrategy`).
 fn partition_mode(options: &WriteOptions) -> Result<PartitionMode> {
-    let class = options.text(PLAN_CLASS).unwrap_or("");
+    let class = options.text(CLUSTERING_PLAN_STRATEGY_CLASS).unwrap_or("");
     let strategy = class.rsplit('.').next().unwrap_or(class);
     let mode = match strategy {
         "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
-            options.word(FILTER_MODE)?
+            options.word(CLUSTERING_PLAN_PARTITION_FILTER_MODE)?
         }
         "SparkRecentDaysClusteringPlanStrategy" | "JavaRecentDaysClusteringPlanStrategy" => "RECENT_DAYS",
         "SparkSelectedPartitionsClusteringPlanStrategy" => "SELECTED_PARTITIONS",
         _ => {
             let message = format!(
-                "unsupported {PLAN_CLASS}={class} (supported: SparkSizeBasedClusteringPlanStrategy, with {FILTER_MODE})"
+                "unsupported {CLUSTERING_PLAN_STRATEGY_CLASS}={class} (supported: SparkSizeBasedClusteringPlanStrategy, with {CLUSTERING_PLAN_PARTITION_FILTER_MODE})"
             );
             return Err(Error::unsupported(message));
         }
     };
     let bound = |name: WriteOption<option_names::Text>| {
         let given = options.given_text(name).map(|path| path.trim().to_owned());
-        given.ok_or_else(|| Error::invalid_argument(format!("{FILTER_MODE}=SELECTED_PARTITIONS needs option {name}")))
+        given.ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "{CLUSTERING_PLAN_PARTITION_FILTER_MODE}=SELECTED_PARTITIONS needs option {name}"
+            ))
+        })
     };
     match mode.to_ascii_uppercase().as_str() {
         "NONE" => Ok(PartitionMode::All),
@@ -122,10 +173,13 @@ fn partition_mode(options: &WriteOptions) -> Result<PartitionMode> {
             taken: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_DAYBASED_LOOKBACK_PARTITIONS)?,
             skipped: options.integer(option_names::CLUSTERING_PLAN_STRATEGY_DAYBASED_SKIPFROMLATEST_PARTITIONS)?,
         }),
-        "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(bound(BEGIN)?, bound(END)?)),
+        "SELECTED_PARTITIONS" => Ok(PartitionMode::Between(
+            bound(option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_BEGIN_PARTITION)?,
+            bound(option_names::CLUSTERING_PLAN_STRATEGY_CLUSTER_END_PARTITION)?,
+        )),
         "DAY_ROLLING" => Ok(PartitionMode::DayRolling),
         _ => Err(Error::invalid_argument(format!(
-            "option {FILTER_MODE} must be NONE, RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING, got {mode:?}"
+            "option {CLUSTERING_PLAN_PARTITION_FILTER_MODE} must be NONE, RECENT_DAYS, SELECTED_PARTITIONS or DAY_ROLLING, got {mode:?}"
         ))),
     }
 }
@@ -136,7 +190,7 @@ mod tests {
 
     fn parse(options: &[(&str, &str)]) -> Result<ClusteringOptions> {
         let options = WriteOptions::resolve(options.iter().copied())?;
-        ClusteringOptions::from_options(&options)
+        ClusteringOptions::resolve(&options)
     }
 
     #[test]
@@ -150,9 +204,9 @@ mod tests {
     #[test]
     fn wrong_values_are_refused_by_name() {
         for (name, value) in [
-            (FILTER_MODE.name(), "YESTERDAY"),
-            (FILTER_MODE.name(), "SELECTED_PARTITIONS"),
-            (PLAN_CLASS.name(), "org.apache.hudi.Other"),
+            (CLUSTERING_PLAN_PARTITION_FILTER_MODE.name(), "YESTERDAY"),
+            (CLUSTERING_PLAN_PARTITION_FILTER_MODE.name(), "SELECTED_PARTITIONS"),
+            (CLUSTERING_PLAN_STRATEGY_CLASS.name(), "org.apache.hudi.Other"),
             ("hoodie.clustering.plan.strategy.max.num.groups", "0"),
         ] {
             assert!(parse(&[(name, value)]).unwrap_err().to_string().contains(name), "{name}");

@@ -80,7 +80,7 @@ mod tests {
             (vec![("strategy.partition.selected", "2024/04,2025/01")], vec!["2024/04"]),
         ] {
             let named = options.iter().map(|(name, value)| (format!("{PREFIX}{name}"), *value));
-            let parsed = ClusteringOptions::from_options(&WriteOptions::resolve(named).unwrap()).unwrap();
+            let parsed = ClusteringOptions::resolve(&WriteOptions::resolve(named).unwrap()).unwrap();
             assert_eq!(chosen_partitions(all(), &parsed, 1).unwrap(), chosen, "{options:?}");
         }
     }

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::options::{ClusteringOptions, SORT_COLUMNS};
+use super::options::ClusteringOptions;
 use super::partitions::chosen_partitions;
 use crate::data_paths::plan_path;
 use mortice_base::error::Result;
+use mortice_merge::config::option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS;
 use mortice_storage::Storage;
 use mortice_table::file_group::FileSlice;
 use mortice_table::timeline::Timeline;
@@ -133,7 +134,10 @@ fn slice_of_plan(store: &dyn Storage, slice: &FileSlice) -> HoodieSliceInfo {
 }
 
 fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) -> HoodieRequestedReplaceMetadata {
-    let params = options.sort_columns.iter().map(|columns| (SORT_COLUMNS.name().to_owned(), columns.clone()));
+    let params = options
+        .sort_columns
+        .iter()
+        .map(|columns| (CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS.name().to_owned(), columns.clone()));
     HoodieRequestedReplaceMetadata {
         operation_type: Some("CLUSTER".to_owned()),
         clustering_plan: Some(HoodieClusteringPlan {
@@ -182,7 +186,7 @@ mod tests {
 
     fn grouped(options: &[(&str, &str)]) -> Vec<(Vec<String>, u64)> {
         let options = options.iter().map(|(name, value)| (format!("hoodie.{name}"), *value));
-        let options = ClusteringOptions::from_options(&WriteOptions::resolve(options).unwrap()).unwrap();
+        let options = ClusteringOptions::resolve(&WriteOptions::resolve(options).unwrap()).unwrap();
         let slices = vec![slice("a", Some(10)), slice("b", Some(40)), slice("logs", None), slice("c", Some(30))];
         let groups = groups_of_partition(slices, &options).into_iter();
         groups.map(|group| (group.slices.into_iter().map(|slice| slice.file_id).collect(), group.bytes)).collect()

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::{SORT_AND_SIZE, SORT_COLUMNS, listed};
+use super::options::{SORT_AND_SIZE, listed};
 use crate::data_paths::DataPath;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
+use mortice_merge::config::option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS;
 use mortice_table::file_group::{BaseFile, FileSlice, LogFile};
 use mortice_table::timeline::metadata::{
     HoodieClusteringGroup, HoodieRequestedReplaceMetadata, HoodieSliceInfo, TimelineMetadata,
@@ -82,7 +83,8 @@ pub(crate) fn planned_clustering(
     let groups = plan.input_groups.into_iter().flatten();
     let groups = groups.map(|group| group_of_plan(group, &live)).collect::<Result<Vec<_>>>().map_err(in_plan)?;
     let params = strategy.strategy_params.unwrap_or_default();
-    let sort_columns = params.get(SORT_COLUMNS.name()).map(|columns| listed(columns)).unwrap_or_default();
+    let sort_columns =
+        params.get(CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS.name()).map(|columns| listed(columns)).unwrap_or_default();
     Ok(PlannedClustering { groups, sort_columns })
 }
 
@@ -160,7 +162,9 @@ mod tests {
         let group = HoodieClusteringGroup { slices: Some(vec![slice]), ..HoodieClusteringGroup::default() };
         let strategy = HoodieClusteringStrategy {
             strategy_class_name: Some(class.into()),
-            strategy_params: Some([(SORT_COLUMNS.name(), "a, b".to_owned())].into_iter().collect()),
+            strategy_params: Some(
+                [(CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS.name(), "a, b".to_owned())].into_iter().collect(),
+            ),
             ..HoodieClusteringStrategy::default()
         };
         let plan = HoodieClusteringPlan {

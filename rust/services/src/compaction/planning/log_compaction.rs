@@ -12,7 +12,6 @@ use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
 use mortice_table::timeline::{Action, Instant, MetadataPart};
-use mortice_write::write::MAX_FILE_BYTES;
 
 const THRESHOLD: WriteOption<option_names::Integer> = option_names::LOG_COMPACTION_BLOCKS_THRESHOLD;
 /// How Hudi executes the plan.
@@ -29,7 +28,10 @@ pub(crate) struct LogCompactionOptions {
 impl LogCompactionOptions {
     /// By Hudi's options.
     pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
-        Ok(Self { threshold: options.integer(THRESHOLD)?, base_bytes: options.integer(MAX_FILE_BYTES)? })
+        Ok(Self {
+            threshold: options.integer(THRESHOLD)?,
+            base_bytes: options.integer(option_names::PARQUET_MAX_FILE_SIZE)?,
+        })
     }
 }
 

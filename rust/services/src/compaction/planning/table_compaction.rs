@@ -20,7 +20,6 @@ use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCompactionPlan;
-use mortice_write::write::MAX_FILE_BYTES;
 
 const COMMITS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_COMMITS;
 const SECONDS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_SECONDS;
@@ -44,7 +43,7 @@ impl CompactionOptions {
         Ok(Self {
             trigger: commits.map_or(trigger, |commits| trigger.after(commits)),
             strategy: CompactionStrategy::from_options(options)?,
-            base_bytes: options.integer(MAX_FILE_BYTES)?,
+            base_bytes: options.integer(option_names::PARQUET_MAX_FILE_SIZE)?,
         })
     }
 }

@@ -21,6 +21,5 @@ mod writer;
 
 pub use distinct_keys::DISTINCT_KEYS;
 pub use options::BaseFileOptions;
-pub use options::MAX_FILE_BYTES;
 pub(crate) use options::codec;
 pub use writer::{BaseFileTarget, BaseFileWriter, WrittenBaseFile};

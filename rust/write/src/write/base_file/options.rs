@@ -3,7 +3,7 @@
 use mortice_base::error::Result;
 use mortice_formats::avro_parquet::{Dictionaries, ListStructure, ParquetCodec};
 use mortice_formats::bloom::{BloomOptions, BloomType};
-use mortice_merge::config::{TableType, TimelineLayout, WriteOption, WriteOptions, option_names};
+use mortice_merge::config::{TableType, TimelineLayout, WriteOptions, option_names};
 
 /// Options of base files; the defaults are Hudi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,8 @@ pub struct BaseFileOptions {
     /// The size at which a file is full (`hoodie.parquet.max.file.size`, and a tenth more for compression, as Hudi
     /// allows).
     pub max_file_bytes: u64,
+    /// `hoodie.parquet.compression.ratio`: the share that is more.
+    pub size_ratio: f64,
     /// The Bloom filter of record keys, and their range; none by `hoodie.parquet.bloom.filter.enabled=false`.
     pub bloom: Option<BloomOptions>,
     /// Whether the footer says that keys are distinct: writers of logs read it.
@@ -27,14 +29,11 @@ pub struct BaseFileOptions {
     pub lists: ListStructure,
 }
 
-/// The size at which a base file is full.
-pub const MAX_FILE_BYTES: WriteOption<option_names::Integer> = option_names::PARQUET_MAX_FILE_SIZE;
-
 /// As without options.
 #[cfg(test)]
 impl Default for BaseFileOptions {
     fn default() -> Self {
-        Self::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap()
+        Self::resolve(&WriteOptions::default(), TimelineLayout::V2).unwrap()
     }
 }
 
@@ -43,22 +42,8 @@ impl BaseFileOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that are not of its type or make no file.
-    pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
-        Self::of_size(options, layout, options.integer(MAX_FILE_BYTES)?)
-    }
-
-    /// The same, for files of a table of this type.
-    #[must_use]
-    pub fn of_table_type(self, table_type: TableType) -> Self {
-        Self { marks_distinct_keys: table_type == TableType::MergeOnRead, ..self }
-    }
-
-    /// The same, for files of another size than the option's.
-    ///
-    /// # Errors
-    /// As for [`Self::from_hudi_options`].
-    pub fn of_size(options: &WriteOptions, layout: TimelineLayout, max_file: u64) -> Result<Self> {
-        let ratio = options.number(option_names::PARQUET_COMPRESSION_RATIO)?;
+    pub fn resolve(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
+        let size_ratio = options.number(option_names::PARQUET_COMPRESSION_RATIO)?;
         let page_bytes = options.integer(option_names::PARQUET_PAGE_SIZE)?;
         let bloom = BloomOptions {
             kind: BloomType::parse(options.word(option_names::BLOOM_INDEX_FILTER_TYPE)?)?,
@@ -75,7 +60,8 @@ impl BaseFileOptions {
                 Some(false) => Dictionaries::None,
                 None => Dictionaries::WhereTheyPay(page_bytes),
             },
-            max_file_bytes: with_ratio(max_file, ratio),
+            max_file_bytes: with_ratio(options.integer(option_names::PARQUET_MAX_FILE_SIZE)?, size_ratio),
+            size_ratio,
             bloom: options.boolean(option_names::PARQUET_BLOOM_FILTER_ENABLED)?.then_some(bloom),
             marks_distinct_keys: false,
             lists: match options.given_boolean(option_names::OLD_LIST_STRUCTURE)?.unwrap_or(false) {
@@ -83,6 +69,18 @@ impl BaseFileOptions {
                 false => ListStructure::ThreeLevels,
             },
         })
+    }
+
+    /// The same, for files of a table of this type.
+    #[must_use]
+    pub fn of_table_type(self, table_type: TableType) -> Self {
+        Self { marks_distinct_keys: table_type == TableType::MergeOnRead, ..self }
+    }
+
+    /// The same, for files of another size than the option's.
+    #[must_use]
+    pub fn of_size(self, max_file: u64) -> Self {
+        Self { max_file_bytes: with_ratio(max_file, self.size_ratio), ..self }
     }
 }
 
@@ -108,7 +106,7 @@ mod tests {
 
     fn parse(options: &[(&str, &str)]) -> Result<BaseFileOptions> {
         let options = WriteOptions::resolve(options.iter().copied())?;
-        BaseFileOptions::from_hudi_options(&options, TimelineLayout::V2)
+        BaseFileOptions::resolve(&options, TimelineLayout::V2)
     }
 
     #[test]

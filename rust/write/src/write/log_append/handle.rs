@@ -514,7 +514,8 @@ mod tests {
     fn blocks_and_files_end_at_their_limits() {
         for format in [LogFormat::Avro, PARQUET] {
             let table = Table::new();
-            let options = AppendOptions { format, max_block_bytes: 400, max_file_bytes: 1000 };
+            let options =
+                AppendOptions { format, max_block_bytes: 400, max_file_bytes: 1000, ..AppendOptions::default() };
             let mut handle = table.handle(LogNaming::ByDeltaCommit, Some("001"), options);
             let numbers: Vec<i32> = (0..40).collect();
             upsert(&mut handle, &numbers, Some((0..40).map(Some).collect()));

@@ -23,13 +23,15 @@ pub struct AppendOptions {
     pub max_block_bytes: usize,
     /// `hoodie.logfile.max.size`: a file that has more is not written on.
     pub max_file_bytes: u64,
+    /// `hoodie.write.record.positions`: whether blocks have the positions of records in base files.
+    pub writes_positions: bool,
 }
 
 /// As without options.
 #[cfg(test)]
 impl Default for AppendOptions {
     fn default() -> Self {
-        Self::from_hudi_options(&WriteOptions::default(), TimelineLayout::V2).unwrap()
+        Self::resolve(&WriteOptions::default(), TimelineLayout::V2).unwrap()
     }
 }
 
@@ -39,7 +41,7 @@ impl AppendOptions {
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that make no file; `Unsupported` for block formats that are not
     /// written.
-    pub fn from_hudi_options(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
+    pub fn resolve(options: &WriteOptions, layout: TimelineLayout) -> Result<Self> {
         let name = option_names::LOGFILE_DATA_BLOCK_FORMAT;
         let format = match options.word(name)?.to_ascii_lowercase().as_str() {
             "avro" => LogFormat::Avro,
@@ -54,6 +56,7 @@ impl AppendOptions {
             format,
             max_block_bytes: options.integer(option_names::LOGFILE_DATA_BLOCK_MAX_SIZE)?,
             max_file_bytes: options.integer(option_names::LOGFILE_MAX_SIZE)?,
+            writes_positions: options.boolean(option_names::WRITE_RECORD_POSITIONS)?,
         })
     }
 }
