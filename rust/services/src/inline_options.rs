@@ -7,20 +7,6 @@ use crate::compaction::planning::{CompactionOptions, LogCompactionOptions};
 use mortice_base::error::Result;
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
-const ENABLED: WriteOption<option_names::Boolean> = option_names::TABLE_SERVICES_ENABLED;
-const CLEAN: WriteOption<option_names::Boolean> = option_names::CLEAN_AUTOMATIC;
-const CLEAN_LATER: WriteOption<option_names::Boolean> = option_names::CLEAN_ASYNC_ENABLED;
-const ARCHIVE: WriteOption<option_names::Boolean> = option_names::ARCHIVE_AUTOMATIC;
-const ARCHIVE_LATER: WriteOption<option_names::Boolean> = option_names::ARCHIVE_ASYNC;
-const COMPACT: WriteOption<option_names::Boolean> = option_names::COMPACT_INLINE;
-const PLAN_COMPACTION: WriteOption<option_names::Boolean> = option_names::COMPACT_SCHEDULE_INLINE;
-const COMPACT_LOGS: WriteOption<option_names::Boolean> = option_names::LOG_COMPACTION_INLINE;
-const CLUSTER: WriteOption<option_names::Boolean> = option_names::CLUSTERING_INLINE;
-const PLAN_CLUSTERING: WriteOption<option_names::Boolean> = option_names::CLUSTERING_SCHEDULE_INLINE;
-const CLUSTER_COMMITS: WriteOption<option_names::Integer> = option_names::CLUSTERING_INLINE_MAX_COMMITS;
-const PLAN_CLUSTERING_COMMITS: WriteOption<option_names::Integer> = option_names::CLUSTERING_ASYNC_MAX_COMMITS;
-const FAIL: WriteOption<option_names::Boolean> = option_names::FAIL_WRITES_ON_INLINE_TABLE_SERVICE_EXCEPTION;
-
 /// What is done with a service that has plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InlineStep {
@@ -57,8 +43,8 @@ impl InlineServices {
     ///
     /// # Errors
     /// `InvalidArgument` and `Unsupported`, naming the option.
-    pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        let is_enabled = options.boolean(ENABLED)?;
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
+        let is_enabled = options.boolean(option_names::TABLE_SERVICES_ENABLED)?;
         let is_set = |name: WriteOption<option_names::Boolean>| Result::Ok(is_enabled && options.boolean(name)?);
         let step = |run: WriteOption<option_names::Boolean>, plan: WriteOption<option_names::Boolean>| {
             let (runs, plans) = (is_set(run)?, is_set(plan)?);
@@ -70,16 +56,20 @@ impl InlineServices {
                 InlineStep::Skip
             })
         };
-        let clustering = step(CLUSTER, PLAN_CLUSTERING)?;
-        let commits = if clustering == InlineStep::Plan { PLAN_CLUSTERING_COMMITS } else { CLUSTER_COMMITS };
+        let clustering = step(option_names::CLUSTERING_INLINE, option_names::CLUSTERING_SCHEDULE_INLINE)?;
+        let commits = if clustering == InlineStep::Plan {
+            option_names::CLUSTERING_ASYNC_MAX_COMMITS
+        } else {
+            option_names::CLUSTERING_INLINE_MAX_COMMITS
+        };
         let services = Self {
-            cleans: is_set(CLEAN)? && !is_set(CLEAN_LATER)?,
-            archives: is_set(ARCHIVE)? && !is_set(ARCHIVE_LATER)?,
-            compaction: step(COMPACT, PLAN_COMPACTION)?,
-            compacts_logs: is_set(COMPACT_LOGS)?,
+            cleans: is_set(option_names::CLEAN_AUTOMATIC)? && !is_set(option_names::CLEAN_ASYNC_ENABLED)?,
+            archives: is_set(option_names::ARCHIVE_AUTOMATIC)? && !is_set(option_names::ARCHIVE_ASYNC)?,
+            compaction: step(option_names::COMPACT_INLINE, option_names::COMPACT_SCHEDULE_INLINE)?,
+            compacts_logs: is_set(option_names::LOG_COMPACTION_INLINE)?,
             clustering,
             clustering_commits: options.integer(commits)?,
-            fails: options.boolean(FAIL)?,
+            fails: options.boolean(option_names::FAIL_WRITES_ON_INLINE_TABLE_SERVICE_EXCEPTION)?,
         };
         services.check(options)?;
         Ok(services)
@@ -87,16 +77,16 @@ impl InlineServices {
 
     fn check(&self, options: &WriteOptions) -> Result<()> {
         if self.cleans || self.archives {
-            CleaningOptions::from_options(options)?;
+            CleaningOptions::resolve(options)?;
         }
         if self.archives {
-            ArchivalOptions::from_options(options)?;
+            ArchivalOptions::resolve(options)?;
         }
         if self.compaction != InlineStep::Skip {
-            CompactionOptions::from_options(options, None)?;
+            CompactionOptions::resolve(options, None)?;
         }
         if self.compacts_logs {
-            LogCompactionOptions::from_options(options)?;
+            LogCompactionOptions::resolve(options)?;
         }
         if self.clustering != InlineStep::Skip {
             ClusteringOptions::resolve(options)?;

@@ -38,7 +38,7 @@ pub fn run_inline_services(
     instant: &RequestedTime,
     execute: ExecutePlan<'_>,
 ) -> Result<Vec<String>> {
-    let inline = InlineServices::from_options(target.options())?;
+    let inline = InlineServices::resolve(target.options())?;
     let services: [(&str, &dyn Fn() -> Result<()>); 4] = [
         ("clean", &|| clean_and_archive_inline(target, &inline)),
         ("compaction", &|| compact_inline(target, inline.compaction, execute)),

@@ -56,7 +56,7 @@ pub use compaction::{
 };
 pub use inline_options::{InlineServices, InlineStep};
 pub use inline_services::{execute_in_process, run_inline_services};
-pub use metadata_services::MetadataServices;
+pub use metadata_services::{MetadataServiceOptions, MetadataServices};
 pub use recovery::{
     KeptFiles, RestoreResult, RollbackResult, SavepointRequest, SavepointResult, plan_restore, plan_rollback,
     plan_savepoint, plan_savepoint_deletion, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,

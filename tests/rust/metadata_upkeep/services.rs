@@ -9,7 +9,7 @@ use mortice::commit::Clock;
 use mortice::config::{ReadOptions, TableConfig, WriteOptions};
 use mortice::hfile::HFile;
 use mortice::metadata_upkeep::{MetadataOptions, MetadataUpkeep};
-use mortice::services::MetadataServices;
+use mortice::services::{MetadataServiceOptions, MetadataServices};
 use mortice::storage::{MemoryFile, Storage};
 use mortice::timeline::Timeline;
 use mortice::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, TimelineMetadata};
@@ -19,8 +19,8 @@ use super::table_copy::{METADATA, TableCopy, check_listing};
 
 type Records = BTreeMap<String, Value<'static>>;
 
-fn options(entries: &[(&str, &str)]) -> WriteOptions {
-    WriteOptions::resolve(entries.iter().copied()).unwrap()
+fn options(entries: &[(&str, &str)]) -> MetadataServiceOptions {
+    MetadataServiceOptions::resolve(&WriteOptions::resolve(entries.iter().copied()).unwrap()).unwrap()
 }
 
 fn upkeep(table: &TableCopy) -> MetadataUpkeep {

@@ -6,13 +6,11 @@
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::option_names::{INDEX_TYPE, WRITE_LOCK_CONFLICT_RESOLUTION_STRATEGY};
 
-const STRATEGY: WriteOption<option_names::Word> = option_names::WRITE_LOCK_CONFLICT_RESOLUTION_STRATEGY;
 const SIMPLE: &str = "SimpleConcurrentFileWritesConflictResolutionStrategy";
 const BUCKET: &str = "BucketIndexConcurrentFileWritesConflictResolutionStrategy";
 const PACKAGE: &str = "org.apache.hudi.client.transaction.";
-const INDEX: WriteOption<option_names::Word> = option_names::INDEX_TYPE;
 
 /// What conflicting writes have in common.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,20 +23,19 @@ pub enum ConflictUnit {
 }
 
 impl ConflictUnit {
-    /// The unit of a write with these options. With a bucket index buckets are compared under either strategy.
-    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let is_bucket = options.word(INDEX)?.eq_ignore_ascii_case("BUCKET");
-        let class = options.text(STRATEGY).unwrap_or("");
+    /// The unit of a write with this strategy and index. With a bucket index buckets are compared under either strategy.
+    pub(super) fn new(class: &str, index: &str) -> Result<Self> {
+        let is_bucket = index.eq_ignore_ascii_case("BUCKET");
         match class.rsplit('.').next().unwrap_or(class) {
             "" | SIMPLE | BUCKET if is_bucket => Ok(Self::Bucket),
             "" | SIMPLE => Ok(Self::FileGroup),
             BUCKET => {
-                let message = format!("{STRATEGY}={class} needs {INDEX}=BUCKET");
+                let message = format!("{WRITE_LOCK_CONFLICT_RESOLUTION_STRATEGY}={class} needs {INDEX_TYPE}=BUCKET");
                 Err(Error::invalid_argument(message))
             }
             _ => {
                 let message = format!(
-                    "unsupported {STRATEGY}={class} (supported: {PACKAGE}{SIMPLE}; with {INDEX}=BUCKET {PACKAGE}{BUCKET})"
+                    "unsupported {WRITE_LOCK_CONFLICT_RESOLUTION_STRATEGY}={class} (supported: {PACKAGE}{SIMPLE}; with {INDEX_TYPE}=BUCKET {PACKAGE}{BUCKET})"
                 );
                 Err(Error::unsupported(message))
             }
@@ -57,7 +54,7 @@ mod tests {
     use mortice_base::ErrorKind;
 
     fn unit(strategy: &str, index: &str) -> Result<ConflictUnit> {
-        ConflictUnit::from_options(&WriteOptions::resolve([(STRATEGY, strategy), (INDEX, index)])?)
+        ConflictUnit::new(strategy, index)
     }
 
     #[test]
@@ -69,7 +66,7 @@ mod tests {
         for strategy in ["", SIMPLE] {
             assert_eq!(unit(strategy, "SIMPLE").unwrap(), ConflictUnit::FileGroup, "{strategy}");
         }
-        assert_eq!(ConflictUnit::from_options(&WriteOptions::default()).unwrap(), ConflictUnit::FileGroup);
+        assert_eq!(ConflictUnit::new("", "SIMPLE").unwrap(), ConflictUnit::FileGroup);
         assert_eq!(ConflictUnit::Bucket.bucket_of("00000007-a-0"), Some(7));
         assert_eq!(ConflictUnit::FileGroup.bucket_of("00000007-a-0"), None);
     }

@@ -38,11 +38,19 @@ impl HeartbeatOptions {
     ///
     /// # Errors
     /// `InvalidArgument`, naming the option.
-    pub fn from_options(options: &WriteOptions) -> Result<Self> {
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
         let interval = Duration::from_millis(options.integer(option_names::CLIENT_HEARTBEAT_INTERVAL_IN_MS)?);
         let misses: u64 = options.integer(option_names::CLIENT_HEARTBEAT_TOLERABLE_MISSES)?;
         // More of them is as good as never.
         Ok(Self { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
+    }
+
+    /// Those of a writer without options.
+    ///
+    /// # Errors
+    /// As for [`Self::resolve`].
+    pub fn without_options() -> Result<Self> {
+        Self::resolve(&WriteOptions::default())
     }
 
     /// The age at which a heartbeat counts as stopped.
@@ -270,7 +278,7 @@ mod tests {
     #[test]
     fn old_heartbeats_have_expired() {
         let (folder, time) = (tempfile::tempdir().unwrap(), SimulatedTime::default());
-        let options = HeartbeatOptions::from_options(&WriteOptions::default()).unwrap();
+        let options = HeartbeatOptions::resolve(&WriteOptions::default()).unwrap();
         Heartbeat::start(store(&folder, &time), &"1".into(), options).unwrap().stop().unwrap();
         set_modified(&folder, time.file_time());
         time.advance(options.limit());

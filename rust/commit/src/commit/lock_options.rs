@@ -14,14 +14,11 @@ use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
 use mortice_base::error::{Error, Result};
 use mortice_base::time::Time;
+use mortice_merge::config::option_names::{CLEAN_FAILED_WRITES_POLICY, WRITE_CONCURRENCY_MODE, WRITE_LOCK_PROVIDER};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::{FileStore, StorageOptions, open_file_store};
 
-const MODE: WriteOption<option_names::Word> = option_names::WRITE_CONCURRENCY_MODE;
-const PROVIDER: WriteOption<option_names::Text> = option_names::WRITE_LOCK_PROVIDER;
-const POLICY: WriteOption<option_names::Text> = option_names::CLEAN_FAILED_WRITES_POLICY;
 const PACKAGE: &str = "org.apache.hudi.client.transaction.";
-const LOCK_PATH: WriteOption<option_names::Text> = option_names::WRITE_LOCK_FILESYSTEM_PATH;
 
 /// A lock is asked for at least so often, however long Hudi's client would wait.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -62,11 +59,11 @@ impl Concurrency {
     /// # Errors
     /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name;
     /// `InvalidArgument` for options that contradict each other or cannot be parsed.
-    pub fn from_options(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
-        let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::from_options(options)?);
+    pub fn resolve(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
+        let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::resolve(options)?);
         let clock_skew = millis(options, option_names::TIME_GENERATOR_MAX_EXPECTED_CLOCK_SKEW_MS)?;
         let policy = failed_writes(options)?;
-        match options.text(MODE).map(str::to_ascii_lowercase).as_deref() {
+        match options.text(WRITE_CONCURRENCY_MODE).map(str::to_ascii_lowercase).as_deref() {
             None | Some("single_writer") => {
                 return Ok(Self {
                     lock: Arc::new(RootLock::new(store)),
@@ -85,20 +82,21 @@ impl Concurrency {
             // group.
             Some(other @ "non_blocking_concurrency_control") => {
                 let message = format!(
-                    "unsupported {MODE}={other}: Hudi loses committed rows with it if a partition is deleted meanwhile; use \
+                    "unsupported {WRITE_CONCURRENCY_MODE}={other}: Hudi loses committed rows with it if a partition is deleted meanwhile; use \
                      optimistic_concurrency_control and hoodie.write.num.retries.on.conflict.failures"
                 );
                 return Err(Error::unsupported(message));
             }
             Some(other) => {
-                let message =
-                    format!("unsupported {MODE}={other} (supported: single_writer, optimistic_concurrency_control)");
+                let message = format!(
+                    "unsupported {WRITE_CONCURRENCY_MODE}={other} (supported: single_writer, optimistic_concurrency_control)"
+                );
                 return Err(Error::unsupported(message));
             }
         }
         if policy == Some(FailedWrites::Eager) {
             let message = format!(
-                "{POLICY}=EAGER with {MODE}=optimistic_concurrency_control: it would roll back writes that are under way; set LAZY"
+                "{CLEAN_FAILED_WRITES_POLICY}=EAGER with {WRITE_CONCURRENCY_MODE}=optimistic_concurrency_control: it would roll back writes that are under way; set LAZY"
             );
             return Err(Error::invalid_argument(message));
         }
@@ -111,7 +109,10 @@ impl Concurrency {
             failed_writes: policy.unwrap_or(FailedWrites::Lazy),
             heartbeat,
             clock_skew,
-            conflict_unit: ConflictUnit::from_options(options)?,
+            conflict_unit: ConflictUnit::new(
+                options.text(option_names::WRITE_LOCK_CONFLICT_RESOLUTION_STRATEGY).unwrap_or(""),
+                options.word(option_names::INDEX_TYPE)?,
+            )?,
         })
     }
 
@@ -170,9 +171,9 @@ fn table_lock(
     storage: &StorageOptions,
     options: &WriteOptions,
 ) -> Result<Arc<dyn TableLock>> {
-    let Some(class) = options.text(PROVIDER) else {
+    let Some(class) = options.text(WRITE_LOCK_PROVIDER) else {
         return Err(Error::invalid_argument(format!(
-            "{MODE}=optimistic_concurrency_control needs {PROVIDER}: FileSystemBasedLockProvider or StorageBasedLockProvider, the same as \
+            "{WRITE_CONCURRENCY_MODE}=optimistic_concurrency_control needs {WRITE_LOCK_PROVIDER}: FileSystemBasedLockProvider or StorageBasedLockProvider, the same as \
              all other writers of the table"
         )));
     };
@@ -180,7 +181,7 @@ fn table_lock(
         "FileSystemBasedLockProvider" => {
             let minutes: u64 = options.integer(option_names::WRITE_LOCK_FILESYSTEM_EXPIRE)?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
-            match options.text(LOCK_PATH) {
+            match options.text(option_names::WRITE_LOCK_FILESYSTEM_PATH) {
                 None => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
                 Some(path) => {
                     let lock = FileSystemLock::new(open_file_store(path, storage)?, "", expiry);
@@ -189,15 +190,19 @@ fn table_lock(
             }
         }
         "StorageBasedLockProvider" => {
-            let validity = LockValidity::from_options(options)?;
+            let seconds = |name| options.integer(name).map(Duration::from_secs);
+            let validity = LockValidity::new(
+                seconds(option_names::WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS)?,
+                seconds(option_names::WRITE_LOCK_STORAGE_RENEW_INTERVAL_SECS)?,
+            )?;
             Ok(Arc::new(StorageLock::new(Arc::clone(store), &unique_name(), validity)))
         }
         "InProcessLockProvider" => Err(Error::invalid_argument(format!(
-            "{PROVIDER}=InProcessLockProvider protects one process only: with {MODE}=optimistic_concurrency_control use \
+            "{WRITE_LOCK_PROVIDER}=InProcessLockProvider protects one process only: with {WRITE_CONCURRENCY_MODE}=optimistic_concurrency_control use \
              FileSystemBasedLockProvider or StorageBasedLockProvider"
         ))),
         _ => Err(Error::unsupported(format!(
-            "unsupported {PROVIDER}={class} (supported: FileSystemBasedLockProvider, StorageBasedLockProvider)"
+            "unsupported {WRITE_LOCK_PROVIDER}={class} (supported: FileSystemBasedLockProvider, StorageBasedLockProvider)"
         ))),
     }
 }
@@ -215,12 +220,14 @@ pub(super) fn lock_wait(options: &WriteOptions) -> Result<LockWait> {
 }
 
 fn failed_writes(options: &WriteOptions) -> Result<Option<FailedWrites>> {
-    let Some(given) = options.given_text(POLICY) else { return Ok(None) };
+    let Some(given) = options.given_text(CLEAN_FAILED_WRITES_POLICY) else { return Ok(None) };
     match given.trim().to_ascii_uppercase().as_str() {
         "EAGER" => Ok(Some(FailedWrites::Eager)),
         "LAZY" => Ok(Some(FailedWrites::Lazy)),
         "NEVER" => Ok(Some(FailedWrites::Never)),
-        other => Err(Error::invalid_argument(format!("option {POLICY} must be EAGER, LAZY or NEVER, got {other:?}"))),
+        other => Err(Error::invalid_argument(format!(
+            "option {CLEAN_FAILED_WRITES_POLICY} must be EAGER, LAZY or NEVER, got {other:?}"
+        ))),
     }
 }
 
@@ -231,6 +238,11 @@ fn millis(options: &WriteOptions, name: WriteOption<option_names::Integer>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MODE: &str = option_names::WRITE_CONCURRENCY_MODE.name();
+    const PROVIDER: &str = option_names::WRITE_LOCK_PROVIDER.name();
+    const POLICY: &str = option_names::CLEAN_FAILED_WRITES_POLICY.name();
+    const LOCK_PATH: &str = option_names::WRITE_LOCK_FILESYSTEM_PATH.name();
     use mortice_base::ErrorKind;
     use mortice_base::time::SimulatedTime;
     use mortice_storage::LocalStorage;
@@ -239,12 +251,12 @@ mod tests {
         let time = Arc::new(SimulatedTime::default());
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true).in_time(time));
         let options = WriteOptions::resolve(options.iter().copied())?;
-        Concurrency::from_options(&store, &StorageOptions::new(), &options)
+        Concurrency::resolve(&store, &StorageOptions::new(), &options)
     }
 
     #[test]
     fn one_writer_needs_no_lock() {
-        for options in [&[][..], &[(MODE.name(), "SINGLE_WRITER"), (PROVIDER.name(), "InProcessLockProvider")]] {
+        for options in [&[][..], &[(MODE, "SINGLE_WRITER"), (PROVIDER, "InProcessLockProvider")]] {
             let single = concurrency(options).unwrap();
             assert!(!single.has_several_writers() && !single.has_heartbeats());
             single.lock().unwrap().release().unwrap();
@@ -259,9 +271,9 @@ mod tests {
         let path = folder.path().to_string_lossy().into_owned();
         let provider = format!("{PACKAGE}lock.FileSystemBasedLockProvider");
         let options = [
-            (MODE.name(), "optimistic_concurrency_control"),
-            (PROVIDER.name(), provider.as_str()),
-            (LOCK_PATH.name(), path.as_str()),
+            (MODE, "optimistic_concurrency_control"),
+            (PROVIDER, provider.as_str()),
+            (LOCK_PATH, path.as_str()),
             ("hoodie.write.lock.wait_time_ms", "20"),
         ];
         let (one, other) = (concurrency(&options).unwrap(), concurrency(&options).unwrap());
@@ -286,25 +298,25 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_refused_by_name() {
-        let occ = (MODE.name(), "optimistic_concurrency_control");
-        let file = (PROVIDER.name(), "FileSystemBasedLockProvider");
+        let occ = (MODE, "optimistic_concurrency_control");
+        let file = (PROVIDER, "FileSystemBasedLockProvider");
         for (options, kind, word) in [
-            (&[(MODE.name(), "NON_BLOCKING_CONCURRENCY_CONTROL")][..], ErrorKind::Unsupported, "retries.on.conflict"),
-            (&[occ], ErrorKind::InvalidArgument, PROVIDER.name()),
-            (&[occ, (PROVIDER.name(), "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
-            (&[occ, (PROVIDER.name(), "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
-            (&[occ, file, (POLICY.name(), "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
+            (&[(MODE, "NON_BLOCKING_CONCURRENCY_CONTROL")][..], ErrorKind::Unsupported, "retries.on.conflict"),
+            (&[occ], ErrorKind::InvalidArgument, PROVIDER),
+            (&[occ, (PROVIDER, "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
+            (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
+            (&[occ, file, (POLICY, "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
             (
                 &[occ, file, ("hoodie.write.lock.conflict.resolution.strategy", "x.PreferWriter")],
                 ErrorKind::Unsupported,
                 "x.PreferWriter",
             ),
-            (&[(POLICY.name(), "sometimes")], ErrorKind::InvalidArgument, "sometimes"),
+            (&[(POLICY, "sometimes")], ErrorKind::InvalidArgument, "sometimes"),
             (&[("hoodie.client.heartbeat.interval_in_ms", "x")], ErrorKind::InvalidArgument, "interval_in_ms"),
             (
                 &[
                     occ,
-                    (PROVIDER.name(), "StorageBasedLockProvider"),
+                    (PROVIDER, "StorageBasedLockProvider"),
                     ("hoodie.write.lock.storage.validity.timeout.secs", "31"),
                 ],
                 ErrorKind::InvalidArgument,

@@ -21,11 +21,11 @@ use serde::{Deserialize, Serialize};
 use super::lock::{HeldLock, LockState, TableLock};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::time::{Repetition, Time};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::option_names::{
+    WRITE_LOCK_STORAGE_RENEW_INTERVAL_SECS, WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS,
+};
 use mortice_storage::{FileStore, FileVersion, PutOutcome};
 
-const VALIDITY: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS;
-const RENEWAL: WriteOption<option_names::Integer> = option_names::WRITE_LOCK_STORAGE_RENEW_INTERVAL_SECS;
 const PATH: &str = ".hoodie/.locks/table_lock.json";
 const CLOCK_DRIFT: Duration = Duration::from_millis(500);
 
@@ -54,17 +54,14 @@ pub struct LockValidity {
 }
 
 impl LockValidity {
-    /// Parses Hudi's options.
+    /// A lock that is valid so long, and renewed so often.
     ///
     /// # Errors
-    /// `InvalidArgument` for a lock that is not renewed at least three times while it is valid, and for what is no
-    /// number.
-    pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        let seconds = |name| options.integer(name).map(Duration::from_secs);
-        let (validity, renewal) = (seconds(VALIDITY)?, seconds(RENEWAL)?);
+    /// `InvalidArgument`, naming the options, for one that is not renewed at least three times while it is valid.
+    pub fn new(validity: Duration, renewal: Duration) -> Result<Self> {
         if renewal.is_zero() || validity < renewal.saturating_mul(3) {
             return Err(Error::invalid_argument(format!(
-                "a lock that is valid for {} s and renewed every {} s: {VALIDITY} must be at least 3 times {RENEWAL}",
+                "a lock that is valid for {} s and renewed every {} s: {WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS} must be at least 3 times {WRITE_LOCK_STORAGE_RENEW_INTERVAL_SECS}",
                 validity.as_secs(),
                 renewal.as_secs()
             )));
@@ -298,7 +295,7 @@ mod tests {
     }
 
     fn usual() -> LockValidity {
-        LockValidity::from_options(&WriteOptions::default()).unwrap()
+        LockValidity::new(Duration::from_secs(300), Duration::from_secs(30)).unwrap()
     }
 
     fn short() -> LockValidity {

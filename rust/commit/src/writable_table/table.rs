@@ -107,7 +107,7 @@ impl WritableTable {
     fn of_checked(location: &TableLocation, table: Arc<OpenTable>, parsed: ParsedOptions) -> Result<Self> {
         let ParsedOptions { options, warnings } = parsed;
         let store = location.open_store()?;
-        let concurrency = Concurrency::from_options(&store, location.storage_options(), &options)?;
+        let concurrency = Concurrency::resolve(&store, location.storage_options(), &options)?;
         let store: Arc<dyn FileStore> = Arc::new(FencedStore::new(store, Arc::clone(concurrency.fence())));
         Ok(Self {
             location: location.clone(),

@@ -1,14 +1,11 @@
 //! How many commits stay on the active timeline, by Hudi's options (`HoodieArchivalConfig`).
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
-
-const MIN: WriteOption<option_names::Integer> = option_names::KEEP_MIN_COMMITS;
-const MAX: WriteOption<option_names::Integer> = option_names::KEEP_MAX_COMMITS;
-const BEYOND_SAVEPOINT: WriteOption<option_names::Boolean> = option_names::ARCHIVE_BEYOND_SAVEPOINT;
-const BLOCK_ON_CLEAN: WriteOption<option_names::Boolean> = option_names::ARCHIVE_BLOCK_ON_LATEST_CLEAN_ECTR;
-const COMPACTION_COMMITS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_COMMITS;
-const BATCH: WriteOption<option_names::Integer> = option_names::TIMELINE_COMPACTION_BATCH_SIZE;
+use mortice_merge::config::WriteOptions;
+use mortice_merge::config::option_names::{
+    ARCHIVE_BEYOND_SAVEPOINT, ARCHIVE_BLOCK_ON_LATEST_CLEAN_ECTR, COMPACT_INLINE_MAX_DELTA_COMMITS, KEEP_MAX_COMMITS,
+    KEEP_MIN_COMMITS, TIMELINE_COMPACTION_BATCH_SIZE,
+};
 
 /// Commits that stay: archival begins above `most`, and leaves `least`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,26 +27,31 @@ pub struct ArchivalOptions {
 }
 
 impl ArchivalOptions {
+    /// Reads the options.
+    ///
     /// # Errors
     /// `InvalidArgument`, naming the option, for values that cannot be read; `Unsupported` for archiving beyond
     /// savepoints.
-    pub fn from_options(options: &WriteOptions) -> Result<Self> {
-        if options.boolean(BEYOND_SAVEPOINT)? {
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
+        if options.boolean(ARCHIVE_BEYOND_SAVEPOINT)? {
             return Err(Error::unsupported(format!(
-                "option {BEYOND_SAVEPOINT}=true: Hudi 1.2 loses rows of archived instants that are newer than a savepoint; delete the \
+                "option {ARCHIVE_BEYOND_SAVEPOINT}=true: Hudi 1.2 loses rows of archived instants that are newer than a savepoint; delete the \
                  savepoint instead"
             )));
         }
-        let keep = KeepCommits { least: options.integer(MIN)?, most: options.integer(MAX)? };
+        let keep = KeepCommits { least: options.integer(KEEP_MIN_COMMITS)?, most: options.integer(KEEP_MAX_COMMITS)? };
         if keep.most <= keep.least {
-            let message = format!("option {}={} must be more than {}={}", MAX, keep.most, MIN, keep.least);
+            let message = format!(
+                "option {}={} must be more than {}={}",
+                KEEP_MAX_COMMITS, keep.most, KEEP_MIN_COMMITS, keep.least
+            );
             return Err(Error::invalid_argument(message));
         }
         Ok(Self {
             keep,
-            blocks_on_clean: options.boolean(BLOCK_ON_CLEAN)?,
-            compaction_commits: options.integer(COMPACTION_COMMITS)?,
-            history_batch: options.integer::<usize>(BATCH)?.max(2),
+            blocks_on_clean: options.boolean(ARCHIVE_BLOCK_ON_LATEST_CLEAN_ECTR)?,
+            compaction_commits: options.integer(COMPACT_INLINE_MAX_DELTA_COMMITS)?,
+            history_batch: options.integer::<usize>(TIMELINE_COMPACTION_BATCH_SIZE)?.max(2),
         })
     }
 }

@@ -40,8 +40,8 @@ impl<'a> Archival<'a> {
     /// `InvalidArgument` and `Unsupported`, by name, for options of archival and of cleaning, which keeps commits as
     /// well.
     pub fn new(target: &'a WritableTable) -> Result<Self> {
-        let options = ArchivalOptions::from_options(target.options())?;
-        Ok(Self { target, options, cleaning: CleaningOptions::from_options(target.options())? })
+        let options = ArchivalOptions::resolve(target.options())?;
+        Ok(Self { target, options, cleaning: CleaningOptions::resolve(target.options())? })
     }
 
     /// Whether the table, as it was last seen, has so many commits that some may be archived.

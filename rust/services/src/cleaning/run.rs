@@ -69,9 +69,9 @@ pub struct Cleaning<'a> {
 
 impl<'a> Cleaning<'a> {
     /// # Errors
-    /// As for [`CleaningOptions::from_options`].
+    /// As for [`CleaningOptions::resolve`].
     pub fn new(target: &'a WritableTable) -> Result<Self> {
-        Ok(Self { target, options: CleaningOptions::from_options(target.options())? })
+        Ok(Self { target, options: CleaningOptions::resolve(target.options())? })
     }
 
     /// What a clean would do now: cleans that are pending, and a new one.

@@ -44,9 +44,9 @@ impl PlanOptions {
     pub(super) fn from_target(target: &WritableTable, kind: Compaction) -> Result<Self> {
         match kind {
             Compaction::IntoBaseFiles { commits } => {
-                CompactionOptions::from_options(target.options(), commits).map(Self::IntoBaseFiles)
+                CompactionOptions::resolve(target.options(), commits).map(Self::IntoBaseFiles)
             }
-            Compaction::IntoLogs => LogCompactionOptions::from_options(target.options()).map(Self::IntoLogs),
+            Compaction::IntoLogs => LogCompactionOptions::resolve(target.options()).map(Self::IntoLogs),
         }
     }
 

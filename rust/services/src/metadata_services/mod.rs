@@ -25,4 +25,5 @@ mod record_schema;
 mod run;
 mod sources;
 
+pub use options::MetadataServiceOptions;
 pub use run::MetadataServices;

@@ -2,21 +2,19 @@
 //! (`HoodieMetadataWriteUtils.createMetadataWriteConfig`).
 
 use crate::archival::ArchivalOptions;
-use crate::compaction::planning::{Trigger, TriggerNames};
+use crate::compaction::planning::{Trigger, TriggerNames, trigger};
 use mortice_base::error::Result;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::{WriteOptions, option_names};
 
 const TRIGGER: TriggerNames = TriggerNames {
     strategy: option_names::METADATA_COMPACT_TRIGGER_STRATEGY,
     commits: option_names::METADATA_COMPACT_MAX_DELTA_COMMITS,
     seconds: option_names::METADATA_COMPACT_MAX_DELTA_SECONDS,
 };
-const MAX_WHEN_PENDING: WriteOption<option_names::Integer> = option_names::METADATA_MAX_DELTACOMMITS_WHEN_PENDING;
-const FAIL: WriteOption<option_names::Boolean> = option_names::METADATA_WRITE_FAIL_ON_TABLE_SERVICE_FAILURES;
 
 /// Options of the services of a metadata table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MetadataServiceOptions {
+pub struct MetadataServiceOptions {
     /// When it is compacted.
     pub(super) trigger: Trigger,
     /// Delta commits that may pile up while an instant of the table is pending, up to table version 7.
@@ -28,12 +26,16 @@ pub(super) struct MetadataServiceOptions {
 }
 
 impl MetadataServiceOptions {
-    pub(super) fn from_options(options: &WriteOptions) -> Result<Self> {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, naming the option.
+    pub fn resolve(options: &WriteOptions) -> Result<Self> {
         Ok(Self {
-            trigger: Trigger::from_options(options, TRIGGER)?,
-            max_when_pending: options.integer(MAX_WHEN_PENDING)?,
-            archival: ArchivalOptions::from_options(options)?,
-            fails_write: options.boolean(FAIL)?,
+            trigger: trigger(options, TRIGGER)?,
+            max_when_pending: options.integer(option_names::METADATA_MAX_DELTACOMMITS_WHEN_PENDING)?,
+            archival: ArchivalOptions::resolve(options)?,
+            fails_write: options.boolean(option_names::METADATA_WRITE_FAIL_ON_TABLE_SERVICE_FAILURES)?,
         })
     }
 }

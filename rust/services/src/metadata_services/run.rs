@@ -9,7 +9,7 @@ use crate::service_table::ServiceTable;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_commit::commit::Clock;
 use mortice_commit::metadata_upkeep::maintained_partitions;
-use mortice_merge::config::{TableConfig, WriteOptions};
+use mortice_merge::config::TableConfig;
 use mortice_storage::FileStore;
 use mortice_table::timeline::Timeline;
 
@@ -23,8 +23,8 @@ pub struct MetadataServices<'a> {
     pub timeline: &'a Timeline,
     /// Generates the times of instants.
     pub clock: &'a Clock,
-    /// Options of the write, by their newest names.
-    pub options: &'a WriteOptions,
+    /// When they are due, and what they keep.
+    pub options: &'a MetadataServiceOptions,
 }
 
 impl MetadataServices<'_> {
@@ -36,13 +36,13 @@ impl MetadataServices<'_> {
     /// `hoodie.metadata.write.fail.on.table.service.failures` is false. A service that failed is taken up again by the
     /// next write.
     pub fn run(&self, metadata: &Timeline) -> Result<bool> {
-        let options = MetadataServiceOptions::from_options(self.options)?;
+        let options = self.options;
         let partitions = maintained_partitions(&self.config.properties)?;
         let compaction =
-            MetadataCompaction { data: self.timeline, clock: self.clock, partitions: &partitions, options: &options };
+            MetadataCompaction { data: self.timeline, clock: self.clock, partitions: &partitions, options };
         let is_due = compaction.is_due(metadata, self.config.timeline_zone)?
             || clean::is_due(metadata)
-            || archive::is_due(metadata, &options);
+            || archive::is_due(metadata, options);
         if !is_due {
             return Ok(false);
         }

@@ -14,7 +14,7 @@ use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
 use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
 use mortice_formats::log::{BlockKind, BlockType, ForwardScan, HeaderKey};
-use mortice_merge::config::{Properties, TableConfig, WriteOptions};
+use mortice_merge::config::{Properties, TableConfig};
 use mortice_storage::failing_store::FailingStore;
 use mortice_storage::interrupted_store::{InterruptedStore, Meanwhile};
 use mortice_storage::{FileStore, LocalStorage, Storage};
@@ -122,8 +122,7 @@ impl Table {
     fn run(&self, store: Arc<dyn FileStore>, metadata: Option<&dyn MetadataRollback>) -> Result<Vec<RequestedTime>> {
         let clock = Clock::new(&self.config, self.store().time());
         let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata };
-        let (timeline, heartbeat) =
-            (rollbacks.timeline()?, HeartbeatOptions::from_options(&WriteOptions::default()).unwrap());
+        let (timeline, heartbeat) = (rollbacks.timeline()?, HeartbeatOptions::without_options().unwrap());
         let failed = roll_back_failed_writes(&rollbacks, &timeline, FailedWrites::Eager, heartbeat)?;
         remove_leftovers(&rollbacks, heartbeat)?;
         Ok(failed.instants)
@@ -333,7 +332,7 @@ fn a_write_that_is_completed_while_others_are_rolled_back_is_kept() {
         let suffix = if version == "6" { "" } else { "_20240103120001000" };
         table.put(&format!("{}/{FAILED}{suffix}.deltacommit", table.config.timeline_folder), "{}");
         let before = table.paths("");
-        let heartbeat = HeartbeatOptions::from_options(&WriteOptions::default()).unwrap();
+        let heartbeat = HeartbeatOptions::without_options().unwrap();
         roll_back_failed_writes(&rollbacks, &timeline, FailedWrites::Eager, heartbeat).unwrap();
         assert_eq!(table.paths(""), before, "version {version}");
     }
@@ -407,7 +406,7 @@ fn writes_that_are_alive_are_left_alone() {
     let table = Table::new("9").with_files();
     let (store, clock) = (table.store(), Clock::new(&table.config, table.store().time()));
     let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
-    let heartbeat = HeartbeatOptions::from_options(&WriteOptions::default()).unwrap();
+    let heartbeat = HeartbeatOptions::without_options().unwrap();
     let alive = Heartbeat::start(table.store(), &FAILED.into(), heartbeat).unwrap();
     let before = table.paths("");
     let run = |policy| {

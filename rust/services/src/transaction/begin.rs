@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::Transaction;
 use super::recorded_store::DataStore;
 use crate::inline_options::InlineServices;
-use crate::metadata_services::MetadataServices;
+use crate::metadata_services::{MetadataServiceOptions, MetadataServices};
 use crate::recovery::{Rollbacks, check_no_restore, refused_by_metadata, remove_leftovers, roll_back_failed_writes};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
@@ -31,7 +31,7 @@ impl Transaction {
     /// lock of the table is not free in time; those of the storage. The table is as it was then, except for failed
     /// writes that were rolled back.
     pub fn begin(target: &Arc<WritableTable>, operation: WriteOperation) -> Result<Self> {
-        InlineServices::from_options(target.options())?;
+        InlineServices::resolve(target.options())?;
         target.locked(|table, _| Self::begin_locked(target, table, operation))
     }
 
@@ -173,8 +173,14 @@ fn serve_metadata(target: &WritableTable, state: &TableState) -> Result<bool> {
     let Some(metadata) = &state.metadata else { return Ok(false) };
     let (store, table, options) = (target.store(), &state.table, target.metadata_options());
     let (config, timeline) = (&table.config, &table.timeline);
-    match (MetadataServices { store, config, timeline, clock: &state.clock, options: target.options() })
-        .run(metadata.timeline())
+    match (MetadataServices {
+        store,
+        config,
+        timeline,
+        clock: &state.clock,
+        options: &MetadataServiceOptions::resolve(target.options())?,
+    })
+    .run(metadata.timeline())
     {
         Err(error) if is_defect(&error) => {
             MetadataUpkeep::drop_unusable(store, table, options, Some(&error.to_string()))?;

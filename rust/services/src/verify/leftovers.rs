@@ -9,7 +9,6 @@ use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{HeartbeatOptions, Heartbeats};
 use mortice_commit::metadata_upkeep::{METADATA_ROOT, MetadataLeftovers};
-use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, FolderEntry};
 use mortice_table::timeline::Timeline;
 
@@ -23,7 +22,7 @@ pub(super) fn leftovers(
     metadata: Option<&MetadataStorage>,
 ) -> Result<Vec<Finding>> {
     let heartbeats = Heartbeats::list(&**store)?;
-    let heartbeat_options = HeartbeatOptions::from_options(&WriteOptions::default())?;
+    let heartbeat_options = HeartbeatOptions::without_options()?;
     let is_dead = |instant: &RequestedTime| {
         let is_completed = timeline.is_completed(instant);
         !timeline.has_pending_at(instant) && (is_completed || heartbeats.is_expired(instant, heartbeat_options))

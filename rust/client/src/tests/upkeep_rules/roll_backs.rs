@@ -87,7 +87,7 @@ fn a_rollback_that_was_stopped_anywhere_is_repeated() {
             let (found, timeline) = (upkeep.leftovers().unwrap(), by_hand.table.open(false).timeline.clone());
             assert!(version == 6 || !upkeep.may_have_left(&found), "{context}");
             upkeep
-                .remove_leftovers(&found, &timeline, HeartbeatOptions::from_options(&write_options(&[])).unwrap())
+                .remove_leftovers(&found, &timeline, HeartbeatOptions::resolve(&write_options(&[])).unwrap())
                 .unwrap();
             for left in [".temp", ".heartbeat"] {
                 let left = by_hand.files_below(&format!(".hoodie/metadata/.hoodie/{left}"));

@@ -6,7 +6,7 @@ use super::super::simulation::{Random, seeds};
 use super::by_hand::{ALL, ByHand, Written, time, write_options};
 use mortice_base::error::ErrorKind;
 use mortice_commit::commit::{Clock, RolledBackFiles};
-use mortice_services::MetadataServices;
+use mortice_services::{MetadataServiceOptions, MetadataServices};
 use mortice_table::timeline::{Action, Instant, WriteOperation};
 
 /// What happens to a table, in turn.
@@ -22,7 +22,8 @@ enum Event {
 
 /// Compacts the metadata table. Returns whether there was anything to compact.
 fn compact(by_hand: &ByHand) -> bool {
-    let options = write_options(&[("hoodie.metadata.compact.max.delta.commits", "1")]);
+    let options =
+        MetadataServiceOptions::resolve(&write_options(&[("hoodie.metadata.compact.max.delta.commits", "1")])).unwrap();
     let (store, open) = (by_hand.store(), by_hand.table.open(false));
     let clock = Clock::new(&open.config, store.time());
     let services = MetadataServices {

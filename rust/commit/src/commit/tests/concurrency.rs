@@ -108,7 +108,7 @@ proptest! {
     fn combinations_are_taken_or_refused(choice in choice()) {
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
         let found = WriteOptions::resolve(choice.options())
-            .and_then(|options| Concurrency::from_options(&store, &StorageOptions::new(), &options));
+            .and_then(|options| Concurrency::resolve(&store, &StorageOptions::new(), &options));
         let found = found.map_err(|error| error.kind());
         if let Ok(found) = &found {
             // Others must be able to tell a failed write from one under way.

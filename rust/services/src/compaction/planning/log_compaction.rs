@@ -1,39 +1,20 @@
 //! Log compactions of a table: when one is due, its plan, and the slices of a plan (`HoodieLogCompactionPlanGenerator`,
 //! `ScheduleCompactionActionExecutor.needLogCompact`).
 
+use super::options::LogCompactionOptions;
 use super::plan::{operation_of, plan_of, planned_slices};
 use super::slices::{planned_groups_and_logs, slices_to_compact};
 use super::table_compaction::TableCompactions;
 use super::trigger::{Since, delta_commits};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::metadata::{HoodieCompactionPlan, HoodieCompactionStrategy, OrderedMap};
 use mortice_table::timeline::{Action, Instant, MetadataPart};
 
-const THRESHOLD: WriteOption<option_names::Integer> = option_names::LOG_COMPACTION_BLOCKS_THRESHOLD;
 /// How Hudi executes the plan.
 const EXECUTOR: &str = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper";
-
-/// How the logs of a table are compacted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LogCompactionOptions {
-    /// Log blocks or files of a slice, and delta commits of the table, from which on logs are compacted.
-    threshold: u64,
-    base_bytes: u64,
-}
-
-impl LogCompactionOptions {
-    /// By Hudi's options.
-    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
-        Ok(Self {
-            threshold: options.integer(THRESHOLD)?,
-            base_bytes: options.integer(option_names::PARQUET_MAX_FILE_SIZE)?,
-        })
-    }
-}
 
 impl TableCompactions {
     /// Pending log compactions, oldest first.

@@ -19,16 +19,14 @@ use chrono::{Days, NaiveDate};
 use regex::Regex;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
+use mortice_merge::config::WriteOptions;
+use mortice_merge::config::option_names::{
+    COMPACTION_DAYBASED_TARGET_PARTITIONS, COMPACTION_LOGFILE_NUM_THRESHOLD, COMPACTION_LOGFILE_SIZE_THRESHOLD,
+    COMPACTION_PARTITION_PATH_REGEX, COMPACTION_STRATEGY, COMPACTION_TARGET_IO,
+};
 use mortice_table::timeline::metadata::HoodieCompactionOperation;
 
-const STRATEGY: WriteOption<option_names::Word> = option_names::COMPACTION_STRATEGY;
 const PACKAGE: &str = "org.apache.hudi.table.action.compact.strategy.";
-const TARGET_IO: WriteOption<option_names::Integer> = option_names::COMPACTION_TARGET_IO;
-const LOG_BYTES: WriteOption<option_names::Integer> = option_names::COMPACTION_LOGFILE_SIZE_THRESHOLD;
-const LOG_FILES: WriteOption<option_names::Integer> = option_names::COMPACTION_LOGFILE_NUM_THRESHOLD;
-const PATTERN: WriteOption<option_names::Text> = option_names::COMPACTION_PARTITION_PATH_REGEX;
-const PARTITIONS: WriteOption<option_names::Integer> = option_names::COMPACTION_DAYBASED_TARGET_PARTITIONS;
 
 /// One rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,19 +69,19 @@ pub(crate) struct CompactionStrategy {
 }
 
 impl CompactionStrategy {
-    /// By Hudi's options.
-    pub(crate) fn from_options(options: &WriteOptions) -> Result<Self> {
-        let given = options.word(STRATEGY)?;
+    /// Reads the options.
+    pub(crate) fn resolve(options: &WriteOptions) -> Result<Self> {
+        let given = options.word(COMPACTION_STRATEGY)?;
         let names = given.split(',').map(str::trim).filter(|name| !name.is_empty());
         let rules = names.map(rule).collect::<Result<Vec<_>>>()?;
         let pattern = rules.contains(&Rule::Pattern).then(|| pattern(options)).transpose()?;
         Ok(Self {
             rules,
             pattern,
-            target_io: options.integer(TARGET_IO)?,
-            log_bytes: options.integer(LOG_BYTES)?,
-            log_files: options.integer(LOG_FILES)?,
-            partitions: options.integer(PARTITIONS)?,
+            target_io: options.integer(COMPACTION_TARGET_IO)?,
+            log_bytes: options.integer(COMPACTION_LOGFILE_SIZE_THRESHOLD)?,
+            log_files: options.integer(COMPACTION_LOGFILE_NUM_THRESHOLD)?,
+            partitions: options.integer(COMPACTION_DAYBASED_TARGET_PARTITIONS)?,
         })
     }
 
@@ -170,13 +168,15 @@ impl CompactionStrategy {
 
 /// The pattern of partition paths, which is searched in them (`Pattern.asPredicate`).
 fn pattern(options: &WriteOptions) -> Result<Regex> {
-    let Some(given) = options.given_text(PATTERN) else {
-        let message = format!("{STRATEGY}=PartitionRegexBasedCompactionStrategy needs option {PATTERN}");
+    let Some(given) = options.given_text(COMPACTION_PARTITION_PATH_REGEX) else {
+        let message = format!(
+            "{COMPACTION_STRATEGY}=PartitionRegexBasedCompactionStrategy needs option {COMPACTION_PARTITION_PATH_REGEX}"
+        );
         return Err(Error::invalid_argument(message));
     };
     Regex::new(given).map_err(|error| {
         let message = format!(
-            "option {PATTERN} must be a regular expression without look-around and back-references, got {given:?}"
+            "option {COMPACTION_PARTITION_PATH_REGEX} must be a regular expression without look-around and back-references, got {given:?}"
         );
         Error::invalid_argument(message).caused_by(error)
     })
@@ -187,7 +187,7 @@ fn rule(name: &str) -> Result<Rule> {
     let found = RULES.iter().find(|(class, _)| *class == short);
     found.map(|(_, rule)| *rule).ok_or_else(|| {
         let names: Vec<&str> = RULES.iter().map(|(class, _)| *class).collect();
-        Error::unsupported(format!("{STRATEGY}={name} (supported: {}, in {PACKAGE})", names.join(", ")))
+        Error::unsupported(format!("{COMPACTION_STRATEGY}={name} (supported: {}, in {PACKAGE})", names.join(", ")))
     })
 }
 
@@ -202,8 +202,9 @@ fn day_of(partition: &str) -> Result<NaiveDate> {
     let values = partition.split('/').map(|part| part.split_once('=').map_or(part, |(_, value)| value));
     let path = values.collect::<Vec<_>>().join("/");
     NaiveDate::parse_from_str(&path, "%Y/%m/%d").map_err(|_| {
-        let message =
-            format!("{STRATEGY} takes partitions by day, and {partition:?} is not a day of the form yyyy/MM/dd");
+        let message = format!(
+            "{COMPACTION_STRATEGY} takes partitions by day, and {partition:?} is not a day of the form yyyy/MM/dd"
+        );
         Error::invalid_argument(message)
     })
 }
@@ -211,6 +212,14 @@ fn day_of(partition: &str) -> Result<NaiveDate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mortice_merge::config::option_names;
+
+    const STRATEGY: &str = option_names::COMPACTION_STRATEGY.name();
+    const TARGET_IO: &str = option_names::COMPACTION_TARGET_IO.name();
+    const LOG_BYTES: &str = option_names::COMPACTION_LOGFILE_SIZE_THRESHOLD.name();
+    const LOG_FILES: &str = option_names::COMPACTION_LOGFILE_NUM_THRESHOLD.name();
+    const PATTERN: &str = option_names::COMPACTION_PARTITION_PATH_REGEX.name();
+    const PARTITIONS: &str = option_names::COMPACTION_DAYBASED_TARGET_PARTITIONS.name();
 
     const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2024, 2, 1).unwrap();
 
@@ -235,7 +244,7 @@ mod tests {
 
     fn chosen(options: &[(&str, &str)]) -> Vec<String> {
         let options = WriteOptions::resolve(options.iter().copied()).unwrap();
-        let strategy = CompactionStrategy::from_options(&options).unwrap();
+        let strategy = CompactionStrategy::resolve(&options).unwrap();
         let all = operations();
         let paths = all.iter().map(|operation| operation.partition_path.as_deref().unwrap()).collect();
         let paths: Vec<String> =
@@ -248,54 +257,53 @@ mod tests {
     #[test]
     fn slices_are_ordered_by_their_logs_and_bounded() {
         assert_eq!(chosen(&[]), ["2024/01/02", "day=2024/01/03", "2024/01/01"]);
-        assert_eq!(chosen(&[(TARGET_IO.name(), "15")]), ["2024/01/02", "day=2024/01/03"]);
-        assert_eq!(chosen(&[(LOG_BYTES.name(), "7")]), ["2024/01/02"]);
-        let by_number =
-            (STRATEGY.name(), "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy");
-        assert_eq!(chosen(&[by_number, (LOG_FILES.name(), "2")]), ["2024/01/01", "day=2024/01/03"]);
-        assert_eq!(chosen(&[(STRATEGY.name(), "UnBoundedCompactionStrategy"), (TARGET_IO.name(), "1")]).len(), 3);
+        assert_eq!(chosen(&[(TARGET_IO, "15")]), ["2024/01/02", "day=2024/01/03"]);
+        assert_eq!(chosen(&[(LOG_BYTES, "7")]), ["2024/01/02"]);
+        let by_number = (STRATEGY, "org.apache.hudi.table.action.compact.strategy.LogFileNumBasedCompactionStrategy");
+        assert_eq!(chosen(&[by_number, (LOG_FILES, "2")]), ["2024/01/01", "day=2024/01/03"]);
+        assert_eq!(chosen(&[(STRATEGY, "UnBoundedCompactionStrategy"), (TARGET_IO, "1")]).len(), 3);
     }
 
     #[test]
     fn partitions_are_chosen_by_day() {
-        let latest = (STRATEGY.name(), "DayBasedCompactionStrategy");
-        assert_eq!(chosen(&[latest, (PARTITIONS.name(), "2")]), ["day=2024/01/03", "2024/01/02"]);
-        assert!(chosen(&[(STRATEGY.name(), "BoundedPartitionAwareCompactionStrategy")]).is_empty());
-        assert_eq!(chosen(&[(STRATEGY.name(), "UnBoundedPartitionAwareCompactionStrategy")]).len(), 3);
+        let latest = (STRATEGY, "DayBasedCompactionStrategy");
+        assert_eq!(chosen(&[latest, (PARTITIONS, "2")]), ["day=2024/01/03", "2024/01/02"]);
+        assert!(chosen(&[(STRATEGY, "BoundedPartitionAwareCompactionStrategy")]).is_empty());
+        assert_eq!(chosen(&[(STRATEGY, "UnBoundedPartitionAwareCompactionStrategy")]).len(), 3);
     }
 
     #[test]
     fn partitions_are_chosen_by_a_pattern_that_is_found_in_their_paths() {
-        let strategy = (STRATEGY.name(), "PartitionRegexBasedCompactionStrategy");
-        assert_eq!(chosen(&[strategy, (PATTERN.name(), "/0[23]$")]), ["2024/01/02", "day=2024/01/03"]);
-        assert_eq!(chosen(&[strategy, (PATTERN.name(), "^2024")]), ["2024/01/01", "2024/01/02"]);
-        let both = (STRATEGY.name(), "PartitionRegexBasedCompactionStrategy,LogFileNumBasedCompactionStrategy");
-        assert_eq!(chosen(&[both, (PATTERN.name(), "0[13]"), (LOG_FILES.name(), "3")]), ["2024/01/01"]);
+        let strategy = (STRATEGY, "PartitionRegexBasedCompactionStrategy");
+        assert_eq!(chosen(&[strategy, (PATTERN, "/0[23]$")]), ["2024/01/02", "day=2024/01/03"]);
+        assert_eq!(chosen(&[strategy, (PATTERN, "^2024")]), ["2024/01/01", "2024/01/02"]);
+        let both = (STRATEGY, "PartitionRegexBasedCompactionStrategy,LogFileNumBasedCompactionStrategy");
+        assert_eq!(chosen(&[both, (PATTERN, "0[13]"), (LOG_FILES, "3")]), ["2024/01/01"]);
         let error = |options: &[(&str, &str)]| {
-            let strategy = WriteOptions::resolve(options.iter().copied())
-                .and_then(|given| CompactionStrategy::from_options(&given));
+            let strategy =
+                WriteOptions::resolve(options.iter().copied()).and_then(|given| CompactionStrategy::resolve(&given));
             strategy.unwrap_err().to_string()
         };
         assert!(error(&[strategy]).contains("needs option hoodie.compaction.partition.path.regex"));
-        assert!(error(&[strategy, (PATTERN.name(), "(?=x)")]).contains("(?=x)"));
+        assert!(error(&[strategy, (PATTERN, "(?=x)")]).contains("(?=x)"));
     }
 
     #[test]
     fn the_latest_days_are_those_of_all_partitions_and_bounded() {
-        let latest = (STRATEGY.name(), "DayBasedCompactionStrategy");
-        assert_eq!(chosen(&[latest, (TARGET_IO.name(), "15")]), ["day=2024/01/03", "2024/01/02"]);
-        assert_eq!(chosen(&[latest, (TARGET_IO.name(), "5")]), ["day=2024/01/03"]);
-        let options = WriteOptions::resolve([latest, (PARTITIONS.name(), "1")]).unwrap();
-        let strategy = CompactionStrategy::from_options(&options).unwrap();
+        let latest = (STRATEGY, "DayBasedCompactionStrategy");
+        assert_eq!(chosen(&[latest, (TARGET_IO, "15")]), ["day=2024/01/03", "2024/01/02"]);
+        assert_eq!(chosen(&[latest, (TARGET_IO, "5")]), ["day=2024/01/03"]);
+        let options = WriteOptions::resolve([latest, (PARTITIONS, "1")]).unwrap();
+        let strategy = CompactionStrategy::resolve(&options).unwrap();
         assert_eq!(strategy.chosen_partitions(vec!["2024/01/01", "2024/01/02"], TODAY).unwrap(), ["2024/01/02"]);
     }
 
     #[test]
     fn other_classes_and_partitions_are_refused_by_name() {
-        let error = WriteOptions::resolve([(STRATEGY.name(), "my.Own")]).unwrap_err().to_string();
+        let error = WriteOptions::resolve([(STRATEGY, "my.Own")]).unwrap_err().to_string();
         assert!(error.contains("my.Own") && error.contains("LogFileSizeBasedCompactionStrategy"), "{error}");
-        let days = WriteOptions::resolve([(STRATEGY.name(), "DayBasedCompactionStrategy")]).unwrap();
-        let strategy = CompactionStrategy::from_options(&days).unwrap();
+        let days = WriteOptions::resolve([(STRATEGY, "DayBasedCompactionStrategy")]).unwrap();
+        let strategy = CompactionStrategy::resolve(&days).unwrap();
         let error = strategy.chosen_partitions(vec!["oslo"], TODAY).unwrap_err().to_string();
         assert!(error.contains("oslo"), "{error}");
     }

@@ -5,48 +5,19 @@ use std::sync::Arc;
 
 use chrono::Local;
 
+use super::options::CompactionOptions;
 use super::plan::{operation_of, plan_of, planned_slices, slices_of_plan};
 use super::slices::{planned_groups, slices_to_compact};
-use super::strategy::CompactionStrategy;
-use super::trigger::{Trigger, TriggerNames};
 use crate::recovery::failed_writes;
 use crate::service_table::ServiceTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_commit::writable_table::WritableTable;
-use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 use mortice_storage::FileStore;
 use mortice_table::file_group::{FileSlice, PartitionFiles};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Action;
 use mortice_table::timeline::metadata::HoodieCompactionPlan;
-
-const COMMITS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_COMMITS;
-const SECONDS: WriteOption<option_names::Integer> = option_names::COMPACT_INLINE_MAX_DELTA_SECONDS;
-const STRATEGY: WriteOption<option_names::Word> = option_names::COMPACT_INLINE_TRIGGER_STRATEGY;
-
-/// How a table is compacted.
-#[derive(Debug, Clone)]
-pub(crate) struct CompactionOptions {
-    trigger: Trigger,
-    strategy: CompactionStrategy,
-    base_bytes: u64,
-}
-
-impl CompactionOptions {
-    /// By Hudi's options. `commits` is the number of delta commits after which a compaction is due if options do not
-    /// say it, in place of the option's default.
-    pub(crate) fn from_options(options: &WriteOptions, commits: Option<u64>) -> Result<Self> {
-        let names = TriggerNames { strategy: STRATEGY, commits: COMMITS, seconds: SECONDS };
-        let trigger = Trigger::from_options(options, names)?;
-        let commits = commits.filter(|_| !options.is_given(COMMITS));
-        Ok(Self {
-            trigger: commits.map_or(trigger, |commits| trigger.after(commits)),
-            strategy: CompactionStrategy::from_options(options)?,
-            base_bytes: options.integer(option_names::PARQUET_MAX_FILE_SIZE)?,
-        })
-    }
-}
 
 /// The compactions of a table, as it was opened.
 pub(crate) struct TableCompactions {

@@ -3,12 +3,12 @@
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::epoch_millis;
-use mortice_merge::config::{TimelineZone, WriteOption, WriteOptions, option_names};
+use mortice_merge::config::TimelineZone;
 use mortice_table::timeline::{Action, Instant, Timeline};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Strategy {
+pub(super) enum TriggerStrategy {
     NumCommits,
     NumCommitsAfterLastRequest,
     TimeElapsed,
@@ -16,53 +16,34 @@ enum Strategy {
     NumOrTime,
 }
 
-const STRATEGIES: [(&str, Strategy); 5] = [
-    ("NUM_COMMITS", Strategy::NumCommits),
-    ("NUM_COMMITS_AFTER_LAST_REQUEST", Strategy::NumCommitsAfterLastRequest),
-    ("TIME_ELAPSED", Strategy::TimeElapsed),
-    ("NUM_AND_TIME", Strategy::NumAndTime),
-    ("NUM_OR_TIME", Strategy::NumOrTime),
+const STRATEGIES: [(&str, TriggerStrategy); 5] = [
+    ("NUM_COMMITS", TriggerStrategy::NumCommits),
+    ("NUM_COMMITS_AFTER_LAST_REQUEST", TriggerStrategy::NumCommitsAfterLastRequest),
+    ("TIME_ELAPSED", TriggerStrategy::TimeElapsed),
+    ("NUM_AND_TIME", TriggerStrategy::NumAndTime),
+    ("NUM_OR_TIME", TriggerStrategy::NumOrTime),
 ];
 
-/// The names of the options of a trigger.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TriggerNames {
-    pub(crate) strategy: WriteOption<option_names::Word>,
-    pub(crate) commits: WriteOption<option_names::Integer>,
-    pub(crate) seconds: WriteOption<option_names::Integer>,
+impl TriggerStrategy {
+    /// The strategy of a name that an option has.
+    pub(super) fn parse(given: &str, option: &str) -> Result<Self> {
+        let known = STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(given));
+        known.map(|(_, strategy)| *strategy).ok_or_else(|| {
+            let all: Vec<&str> = STRATEGIES.iter().map(|(name, _)| *name).collect();
+            Error::invalid_argument(format!("option {option} must be one of {}, got {given:?}", all.join(", ")))
+        })
+    }
 }
 
 /// When a compaction is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Trigger {
-    strategy: Strategy,
-    commits: u64,
-    seconds: u64,
+    pub(super) strategy: TriggerStrategy,
+    pub(super) commits: u64,
+    pub(super) seconds: u64,
 }
 
 impl Trigger {
-    /// By Hudi's options.
-    pub(crate) fn from_options(options: &WriteOptions, names: TriggerNames) -> Result<Self> {
-        let given = options.word(names.strategy)?;
-        let known = STRATEGIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(given));
-        let (_, strategy) = known.ok_or_else(|| {
-            let all: Vec<&str> = STRATEGIES.iter().map(|(name, _)| *name).collect();
-            Error::invalid_argument(format!(
-                "option {} must be one of {}, got {given:?}",
-                names.strategy,
-                all.join(", ")
-            ))
-        })?;
-        let commits = options.integer(names.commits)?;
-        let seconds = options.integer(names.seconds)?;
-        Ok(Self { strategy: *strategy, commits, seconds })
-    }
-
-    /// The same, after another number of delta commits.
-    pub(super) const fn after(self, commits: u64) -> Self {
-        Self { commits, ..self }
-    }
-
     /// Delta commits after which a compaction is due.
     pub(crate) const fn commits(&self) -> u64 {
         self.commits
@@ -72,17 +53,17 @@ impl Trigger {
     /// timeline.
     pub(crate) fn is_due(&self, timeline: &Timeline, now: &RequestedTime, zone: TimelineZone, ahead: u64) -> bool {
         let since = match self.strategy {
-            Strategy::NumCommitsAfterLastRequest => Since::last_request(timeline),
+            TriggerStrategy::NumCommitsAfterLastRequest => Since::last_request(timeline),
             _ => Since::last_compaction(timeline),
         };
         let Some(since) = since else { return false };
         let is_many = since.delta_commits.saturating_add(ahead) >= self.commits;
         let is_long = || seconds_of(now, zone).saturating_sub(seconds_of(since.from, zone)) >= self.seconds;
         match self.strategy {
-            Strategy::NumCommits | Strategy::NumCommitsAfterLastRequest => is_many,
-            Strategy::TimeElapsed => is_long(),
-            Strategy::NumAndTime => is_many && is_long(),
-            Strategy::NumOrTime => is_many || is_long(),
+            TriggerStrategy::NumCommits | TriggerStrategy::NumCommitsAfterLastRequest => is_many,
+            TriggerStrategy::TimeElapsed => is_long(),
+            TriggerStrategy::NumAndTime => is_many && is_long(),
+            TriggerStrategy::NumOrTime => is_many || is_long(),
         }
     }
 }
