@@ -21,6 +21,7 @@ use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
 use mortice::BatchLimit;
 use mortice::avro::{ArrowMapping, Schema, arrow_schema, hudi_schema};
+use mortice::avro_parquet::ListStructure;
 use mortice::base_file::open_parquet;
 use mortice::config::{TimelineLayout, WriteOptions};
 use mortice::log::writer::{DeleteColumns, PartitionPath};
@@ -36,6 +37,9 @@ use mortice::write::{
     LogNaming, LogRows, LogTarget, Markers, MetaColumns, WriteStatus, WriteToken,
 };
 use serde::Deserialize;
+
+/// How a rewritten file has its lists, as Hudi's Avro writer does by Hadoop's configuration.
+const OLD_LISTS: &str = "parquet.avro.write-old-list-structure=true";
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -67,7 +71,10 @@ fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
     let [task, stage, attempt] = *token else { return Err("not a write token".into()) };
     let token = WriteToken { task, stage, attempt: attempt.into() };
     let target = BaseFileTarget { partition: String::new(), file_id: name.file_id, instant: name.instant, token };
-    let options = BaseFileOptions::resolve(&parse_options(options)?, LAYOUT)?;
+    // Of Hadoop's configuration, not of a write.
+    let (lists, options): (Vec<&str>, Vec<&str>) = options.iter().partition(|option| **option == OLD_LISTS);
+    let lists = if lists.is_empty() { ListStructure::ThreeLevels } else { ListStructure::TwoLevels };
+    let options = BaseFileOptions { lists, ..BaseFileOptions::resolve(&parse_options(&options)?, LAYOUT)? };
     let store = open_file_store(table, &StorageOptions::new())?;
     let mut writer = BaseFileWriter::new(store.as_ref(), &schema, &target, &options)?;
     for batch in file.batches(&Arc::new(arrow_schema(&schema, ArrowMapping::File)?), BatchLimit::with_rows(1000))? {

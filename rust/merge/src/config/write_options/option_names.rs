@@ -30,8 +30,6 @@ pub const KEY_GENERATOR_CLASS: WriteOption<Text> = WriteOption::new("hoodie.data
 pub const KEY_GENERATOR_TYPE: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.keygenerator.type");
 /// `hoodie.datasource.write.partitionpath.field`.
 pub const PARTITION_PATH_FIELD: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.partitionpath.field");
-/// `parquet.avro.write-old-list-structure`.
-pub const OLD_LIST_STRUCTURE: WriteOption<OptionalBoolean> = WriteOption::new("parquet.avro.write-old-list-structure");
 
 /// The name of an option whose value is of the kind `K`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,7 +25,8 @@ pub struct BaseFileOptions {
     pub bloom: Option<BloomOptions>,
     /// Whether the footer says that keys are distinct: writers of logs read it.
     pub marks_distinct_keys: bool,
-    /// How lists are stored.
+    /// How lists are stored: elements may be null. No option of a write says otherwise; Hudi takes the structure from
+    /// Hadoop's configuration (`parquet.avro.write-old-list-structure`), and reads both.
     pub lists: ListStructure,
 }
 
@@ -64,10 +65,7 @@ impl BaseFileOptions {
             size_ratio,
             bloom: options.boolean(option_names::PARQUET_BLOOM_FILTER_ENABLED)?.then_some(bloom),
             marks_distinct_keys: false,
-            lists: match options.given_boolean(option_names::OLD_LIST_STRUCTURE)?.unwrap_or(false) {
-                true => ListStructure::TwoLevels,
-                false => ListStructure::ThreeLevels,
-            },
+            lists: ListStructure::ThreeLevels,
         })
     }
 
