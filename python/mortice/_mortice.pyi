@@ -4,7 +4,7 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, final, type_check_only
+from typing import Any, final, type_check_only
 
 import pyarrow as pa
 from typing_extensions import Self
@@ -40,7 +40,6 @@ __all__ = [
     "LogFile",
     "LogWriter",
     "MergePlan",
-    "MergedBuckets",
     "MetadataResult",
     "PlannedCompaction",
     "PlannedSlice",
@@ -62,33 +61,19 @@ __all__ = [
     "VerifyResult",
     "__version__",
     "abort_task_insert",
-    "alter_schema",
-    "archive",
     "avro_record",
     "begin_task_insert",
-    "build_metadata",
-    "build_metadata_by_tasks",
     "catalog_entries",
-    "clean",
-    "cluster",
     "commit_task_insert",
-    "compact",
-    "create_savepoint",
     "create_table",
     "create_table_by_options",
     "debug_build",
-    "delete_metadata",
-    "delete_partitions",
-    "delete_savepoint",
-    "delete_where",
     "filter_error",
     "forget_schema",
     "has_hdfs",
     "is_sync_option",
     "is_table_property",
-    "log_compact",
     "merge",
-    "merge_buckets",
     "merge_into",
     "merge_rows",
     "merge_rules",
@@ -97,21 +82,11 @@ __all__ = [
     "parse_filter",
     "partition_changes",
     "pause_after_conflict",
-    "plan_cluster",
-    "plan_compact",
-    "plan_log_compact",
     "position_before",
     "query_instant",
-    "repair",
-    "restore",
-    "rollback",
     "run_stage",
     "service_progress",
-    "stored_columns",
     "update_where",
-    "verify",
-    "verify_by_tasks",
-    "write",
 ]
 
 __version__: str
@@ -731,7 +706,10 @@ class RepairResult(_Result):
 
 @final
 class Table:
-    """One table. Its timeline is read once, when it is opened."""
+    """One table, in the state in which it was opened, or that its last write, service or `refresh` has left.
+
+    Options are checked strings by Hudi's names. `plan_…` has the arguments of its service and changes nothing.
+    """
 
     def __new__(
         cls,
@@ -754,6 +732,10 @@ class Table:
         spill_dir: str | None,
         spill_compressed: bool,
     ) -> Table: ...
+    def refresh(self) -> None:
+        """Opens the table again."""
+    def copy(self) -> Table:
+        """Returns a table that stays in the state that this one has now."""
     @property
     def uri(self) -> str: ...
     @property
@@ -830,6 +812,92 @@ class Table:
     ) -> QueryPlan: ...
     def storage_requests(self) -> tuple[int, int, int]:
         """Returns the requests of opening and planning: directories listed, files opened, byte ranges fetched."""
+    def upsert(self, data: ArrowRows, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+        """Updates the rows whose keys are in the table, and inserts the others."""
+    def insert(self, data: ArrowRows, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+        """Inserts rows."""
+    def bulk_insert(self, data: ArrowRows, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+        """Inserts rows into new file groups."""
+    def insert_overwrite(self, data: ArrowRows, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+        """Replaces the partitions that the rows belong to."""
+    def insert_overwrite_table(
+        self, data: ArrowRows, options: Mapping[str, str], validator: _Validator = None
+    ) -> Commit:
+        """Replaces the content of the table."""
+    def delete(self, data: ArrowRows, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+        """Deletes the keys of rows."""
+    def delete_partitions(
+        self, partitions: Sequence[str], options: Mapping[str, str], validator: _Validator = None
+    ) -> Commit:
+        """Deletes partitions."""
+    def delete_where(self, filters: _Filters, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+        """Deletes the rows that filters select."""
+    def stored_columns(self) -> tuple[str, str | None]:
+        """Returns the Avro schema of the columns, as JSON, and the columns with their ids, if they have some."""
+    def alter_schema(
+        self,
+        schema: str,
+        with_ids: tuple[str, str] | None,
+        options: Mapping[str, str],
+        validator: _Validator = None,
+    ) -> Commit:
+        """Changes the columns of the table, in the state in which it was opened.
+
+        `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
+        """
+    def compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> CompactResult:
+        """Plans a compaction, if one is due, and executes what is pending."""
+    def plan_compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> list[PlannedCompaction]: ...
+    def log_compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> CompactResult:
+        """Plans a log compaction, if one is due, and executes what is pending."""
+    def plan_log_compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> list[PlannedCompaction]: ...
+    def cluster(self, options: Mapping[str, str], schedule: bool, run: bool) -> ClusterResult:
+        """Plans a clustering, and executes what is planned."""
+    def plan_cluster(self, options: Mapping[str, str], schedule: bool, run: bool) -> list[ClusteringGroup]:
+        """Returns the groups of the plans that `cluster` would execute, and of the plan that it would make."""
+    def clean(self, options: Mapping[str, str]) -> CleanResult:
+        """Completes pending cleans, and runs a new one."""
+    def plan_clean(self, options: Mapping[str, str]) -> CleanResult: ...
+    def archive(self, options: Mapping[str, str]) -> ArchiveResult:
+        """Archives old instants."""
+    def plan_archive(self, options: Mapping[str, str]) -> ArchiveResult: ...
+    def rollback(self, instant: str, options: Mapping[str, str]) -> RollbackResult:
+        """Rolls an instant back."""
+    def plan_rollback(self, instant: str, options: Mapping[str, str]) -> RollbackResult: ...
+    def savepoint(self, instant: str | None, options: Mapping[str, str], *, user: str, comment: str) -> SavepointResult:
+        """Makes a savepoint; without an instant, of the latest completed write that the table shows."""
+    def plan_savepoint(self, instant: str | None, options: Mapping[str, str]) -> SavepointResult: ...
+    def delete_savepoint(self, instant: str, options: Mapping[str, str]) -> SavepointResult:
+        """Deletes a savepoint, and returns it."""
+    def plan_delete_savepoint(self, instant: str, options: Mapping[str, str]) -> SavepointResult: ...
+    def restore(self, instant: str, options: Mapping[str, str]) -> RestoreResult:
+        """Restores the table."""
+    def plan_restore(self, instant: str, options: Mapping[str, str]) -> RestoreResult: ...
+    def build_metadata(
+        self,
+        options: Mapping[str, str],
+        add: Sequence[str],
+        drop: Sequence[str],
+        rebuild: bool,
+        *,
+        runner: TaskRunner | None = None,
+    ) -> MetadataResult:
+        """Builds or changes the metadata table. Tasks of `runner` read the keys of a record index and write its base files;
+        without one, this process does."""
+    def plan_build_metadata(
+        self, options: Mapping[str, str], add: Sequence[str], drop: Sequence[str], rebuild: bool
+    ) -> MetadataResult: ...
+    def delete_metadata(self, options: Mapping[str, str]) -> MetadataResult:
+        """Deletes the metadata table."""
+    def plan_delete_metadata(self, options: Mapping[str, str]) -> MetadataResult: ...
+    def verify(
+        self, *, contents: bool, keys: bool, global_keys: bool, runner: TaskRunner | None = None
+    ) -> VerifyResult:
+        """Verifies contents, and keys within partitions or the table. Tasks of `runner` read and compare the keys; without
+        one, this process does, and sorts them in files of the directory for spilled data."""
+    def repair(self, options: Mapping[str, str], merge_buckets: bool) -> RepairResult:
+        """Repairs the table; with `merge_buckets` makes one file group of those of each bucket that has several, before."""
+    def plan_repair(self, options: Mapping[str, str], merge_buckets: bool) -> RepairResult: ...
 
 @final
 class Follower:
@@ -1122,23 +1190,8 @@ def update_where(
     If no row is selected nothing is written, and `Commit.instant` is empty.
     """
 
-def stored_columns(table: Table) -> tuple[str, str | None]:
-    """Returns the Avro schema of a table's columns, as JSON, and the columns with their ids, if they have some."""
-
 def avro_record(columns: HasArrowSchema, name: str) -> str:
     """Returns the Avro schema of the columns of Arrow data in a record of this full name, as JSON."""
-
-def alter_schema(
-    table: Table,
-    schema: str,
-    with_ids: tuple[str, str] | None,
-    options: Mapping[str, str],
-    validator: _Validator = None,
-) -> Commit:
-    """Changes the columns of a table, in the state in which it was opened.
-
-    `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
-    """
 
 def merge_rules(
     *,
@@ -1323,11 +1376,6 @@ def create_table_by_options(
 def forget_schema(uri: str, storage_options: Mapping[str, str]) -> None:
     """Removes the columns of a table that a write has created and not written to."""
 
-def compact(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
-) -> CompactResult:
-    """Plans a compaction, if one is due, and executes what is pending."""
-
 @final
 class DistributedService:
     """The driver's part of a service whose plans are executed in other processes: `compact`, `log_compact`, `cluster`."""
@@ -1354,139 +1402,8 @@ class DistributedService:
     def abort(self, reason: str) -> None:
         """Undoes what was begun; the plan stays pending."""
 
-def plan_compact(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
-) -> list[PlannedCompaction]:
-    """What `compact` would do."""
-
-def log_compact(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
-) -> CompactResult:
-    """Plans a log compaction, if one is due, and executes what is pending."""
-
-def build_metadata(
-    uri: str,
-    storage_options: Mapping[str, str],
-    options: Mapping[str, str],
-    *,
-    add: Sequence[str],
-    drop: Sequence[str],
-    rebuild: bool,
-    dry_run: bool,
-) -> MetadataResult:
-    """Builds or changes a metadata table."""
-
-def delete_metadata(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], *, dry_run: bool
-) -> MetadataResult:
-    """Deletes a metadata table."""
-
 def service_progress() -> tuple[int, int]:
     """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
-
-def plan_log_compact(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
-) -> list[PlannedCompaction]:
-    """What `log_compact` would do."""
-
-def write(
-    uri: str,
-    storage_options: Mapping[str, str],
-    operation: str,
-    data: ArrowRows,
-    options: Mapping[str, str],
-    validator: _Validator = None,
-) -> Commit:
-    """Writes Arrow data to a table, or deletes its keys."""
-
-@final
-class MergedBuckets:
-    """Buckets with several file groups that got one again, or would, and the commit."""
-
-    buckets: list[Finding]
-    commit: Commit | None
-
-def rollback(
-    uri: str, storage_options: Mapping[str, str], instant: str, options: Mapping[str, str], dry_run: bool
-) -> RollbackResult:
-    """Rolls an instant back."""
-
-def restore(
-    uri: str, storage_options: Mapping[str, str], instant: str, options: Mapping[str, str], dry_run: bool
-) -> RestoreResult:
-    """Restores a table."""
-
-def verify(
-    uri: str,
-    storage_options: Mapping[str, str],
-    *,
-    contents: bool,
-    keys: Literal["partition", "table"] | None,
-    spill_dir: str | None,
-) -> VerifyResult:
-    """Verifies a table: contents, keys within partitions or the table. Keys are sorted in files of `spill_dir`."""
-
-def verify_by_tasks(
-    uri: str,
-    storage_options: Mapping[str, str],
-    runner: TaskRunner,
-    *,
-    contents: bool,
-    keys: Literal["partition", "table"] | None,
-    spill_dir: str | None,
-) -> VerifyResult:
-    """As `verify`, with keys that tasks of an engine read and compare."""
-
-def build_metadata_by_tasks(
-    uri: str,
-    storage_options: Mapping[str, str],
-    options: Mapping[str, str],
-    runner: TaskRunner,
-    *,
-    add: Sequence[str],
-    drop: Sequence[str],
-    rebuild: bool,
-) -> MetadataResult:
-    """As `build_metadata`, with a record index whose keys tasks of an engine read, and whose base files they write."""
-
-def merge_buckets(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool
-) -> MergedBuckets:
-    """Makes one file group of those of each bucket that has several."""
-
-def repair(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> RepairResult:
-    """Repairs a table."""
-
-def create_savepoint(
-    uri: str,
-    storage_options: Mapping[str, str],
-    instant: str,
-    options: Mapping[str, str],
-    *,
-    user: str,
-    comment: str,
-    dry_run: bool,
-) -> SavepointResult:
-    """Makes a savepoint."""
-
-def delete_savepoint(
-    uri: str, storage_options: Mapping[str, str], instant: str, options: Mapping[str, str], dry_run: bool
-) -> SavepointResult:
-    """Deletes a savepoint, which is returned as by `create_savepoint`."""
-
-def delete_partitions(
-    uri: str,
-    storage_options: Mapping[str, str],
-    partitions: Sequence[str],
-    options: Mapping[str, str],
-    validator: _Validator = None,
-) -> Commit:
-    """Deletes partitions of a table."""
-
-def cluster(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
-) -> ClusterResult:
-    """Plans a clustering, and executes what is planned."""
 
 def is_table_property(name: str) -> bool:
     """Whether an option of writes names a property of the table, which the table keeps."""
@@ -1496,26 +1413,6 @@ def option_default(name: str) -> str:
 
 def pause_after_conflict(options: Mapping[str, str], attempt: int) -> float | None:
     """How many seconds a caller that repeats writes waits after an attempt that had a conflict; None if it does not."""
-
-def plan_cluster(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], schedule: bool, run: bool
-) -> list[ClusteringGroup]:
-    """Returns the groups of the plans that `cluster` would execute, and of the plan that it would make."""
-
-def delete_where(
-    uri: str,
-    storage_options: Mapping[str, str],
-    filters: _Filters,
-    options: Mapping[str, str],
-    validator: _Validator = None,
-) -> Commit:
-    """Deletes the rows that filters select."""
-
-def clean(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> CleanResult:
-    """Completes pending cleans of a table and runs a new one."""
-
-def archive(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], dry_run: bool) -> ArchiveResult:
-    """Archives old instants."""
 
 @final
 class SyncOptions:

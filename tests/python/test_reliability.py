@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+import mortice
 from examples import ROOT
-from mortice.services import verification
 
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
 TEST = re.compile(r"`([\w/]+\.(?:py|rs))::(\w+)`")
@@ -40,7 +40,7 @@ def test_each_finding_of_a_verification_is_explained():
     explained = [kind for cells in rows for kind in re.findall(r"`(\w+)`", cells[0])]
     assert len(kinds) > 20
     assert sorted(explained) == sorted(kinds)
-    assert set(re.findall(r"`(\w+_\w+)`", verification.Finding.__doc__)) == set(kinds)
+    assert set(re.findall(r"`(\w+_\w+)`", mortice.Finding.__doc__)) == set(kinds)
     # What to do is one of the instructions below the table.
     todo = {word.strip() for cells in rows for word in re.split(r",|;", cells[2])}
     instructions = {one.lower() for one in re.findall(r"^- \*([\w ]+)\*:", guide, re.MULTILINE)}

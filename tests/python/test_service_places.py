@@ -1,4 +1,4 @@
-"""A table service has four places: a file of the core, a function of the bindings, a method of Table, a command."""
+"""A table service has four places: a file of the core, one of the bindings, a method of Table, a command."""
 
 import pathlib
 import re
@@ -7,24 +7,25 @@ import click
 import pytest
 
 import mortice
+from mortice import _mortice
 from mortice.cli.main import group
 
 ROOT = pathlib.Path(__file__).parents[2]
 SERVICES = {
-    # the method of Table: its command, and the function of the native module
-    "compact": ("compact", "compact"),
-    "log_compact": ("log-compact", "log_compact"),
-    "cluster": ("cluster", "cluster"),
-    "clean": ("clean", "clean"),
-    "archive": ("archive", "archive"),
-    "rollback": ("rollback", "rollback"),
-    "savepoint": ("savepoint", "create_savepoint"),
-    "delete_savepoint": ("savepoint", "delete_savepoint"),
-    "restore": ("restore", "restore"),
-    "build_metadata": ("metadata build", "build_metadata"),
-    "delete_metadata": ("metadata delete", "delete_metadata"),
-    "verify": ("verify", "verify"),
-    "repair": ("repair", "repair"),
+    # the method of Table, and of the native table: its command
+    "compact": "compact",
+    "log_compact": "log-compact",
+    "cluster": "cluster",
+    "clean": "clean",
+    "archive": "archive",
+    "rollback": "rollback",
+    "savepoint": "savepoint",
+    "delete_savepoint": "savepoint",
+    "restore": "restore",
+    "build_metadata": "metadata build",
+    "delete_metadata": "metadata delete",
+    "verify": "verify",
+    "repair": "repair",
 }
 
 
@@ -36,19 +37,18 @@ def files_with(folder, suffix, pattern):
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_has_one_place_on_each_floor(service):
-    command, native = SERVICES[service]
-    assert callable(getattr(mortice.Table, service))
-    assert service == "verify" or callable(getattr(mortice.Table, f"plan_{service}"))
-    [defined] = files_with("rust/bindings/src", ".rs", rf"\bpub\(crate\) fn {native}\(").items()
-    assert defined[1] == 1
-    assert "services::" in (ROOT / defined[0]).read_text(), "the service is one of the core"
-    # Services that plan by a function of their own are called by their method and by that of the plan.
-    called = files_with("python/mortice", ".py", rf"\b_mortice\.{native}\b")
-    assert len(called) == 1, called
+    methods = {service} if service == "verify" else {service, f"plan_{service}"}
+    for method in methods:
+        assert callable(getattr(mortice.Table, method))
+        assert callable(getattr(_mortice.Table, method))
+        [(file, count)] = files_with("rust/bindings/src", ".rs", rf"\bfn {method}\(\s*&self,\s*py: Python").items()
+        assert count == 1
+        assert "services::" in (ROOT / file).read_text(), "the service is one of the core"
+        assert files_with("python/mortice", ".py", rf"\b_native\.{method}\b") == {"python/mortice/table.py": 1}
     node = group
-    for name in command.split():
+    for name in SERVICES[service].split():
         node = node.get_command(click.Context(node), name)
-        assert node is not None, command
+        assert node is not None, SERVICES[service]
 
 
 def test_all_services_are_listed():

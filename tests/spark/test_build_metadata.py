@@ -9,7 +9,6 @@ import mortice
 import mortice.spark
 from mortice import _mortice
 from mortice.errors import InternalError, InvalidArgumentError, UnsupportedError
-from mortice.services import metadata_table
 from support.stage_tasks import StageTasks, with_first_twice, without_first
 from support.tables.written import FIRST, KINDS, NO_METADATA, NO_SMALL_FILES, both, content, new_table, rows
 
@@ -36,7 +35,7 @@ def copy_of(table, path):
 
 
 def build(table, tasks, **arguments):
-    done = metadata_table.build_metadata(table.uri, {}, None, runner=tasks, **arguments)
+    done = table.by_tasks(tasks).build_metadata(**arguments)
     table.refresh()
     return done
 
@@ -199,7 +198,7 @@ def test_without_indexes_no_task_runs(tmp_path):
     tasks = StageTasks()
     table = written_table(tmp_path / "trips", 6)
     assert build(table, tasks).added == ["files"]
-    assert build(table, tasks, add=["record_index"], dry_run=True).added == ["record_index"]
+    assert table.by_tasks(tasks).plan_build_metadata(add=["record_index"]).added == ["record_index"]
     assert tasks.ran == []
 
 

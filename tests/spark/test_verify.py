@@ -8,7 +8,6 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.errors import InternalError, InvalidArgumentError, TableNotFoundError
-from mortice.services import verification
 from support.stage_tasks import StageTasks, with_first_twice, without_first
 from support.tables.written import CHANGED, FIRST, KINDS, NO_METADATA, NO_SMALL_FILES, new_table, rows
 
@@ -27,9 +26,7 @@ def indexed_table(path, version=9, table_type="MERGE_ON_READ", **arguments):
 
 def by_tasks(table, tasks, *, contents=False, keys=True, global_keys=False):
     """What tasks of another engine find."""
-    return verification.verify(
-        table.uri, {}, contents=contents, keys=keys, global_keys=global_keys, spill_dir=None, runner=tasks
-    )
+    return table.by_tasks(tasks).verify(contents=contents, keys=keys, global_keys=global_keys)
 
 
 def same_findings(table, spark=None, **arguments):

@@ -19,7 +19,7 @@ def with_first_twice(chunks):
 
 
 class StageTasks:
-    """An engine for `_mortice.verify_by_tasks` and `_mortice.build_metadata_by_tasks`.
+    """An engine for `Table.by_tasks`.
 
     Args:
         parallelism: Tasks that run at once.

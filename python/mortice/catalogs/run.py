@@ -21,12 +21,10 @@ __all__ = ["SyncOptions", "Synced", "asked_for", "sync_after", "sync_options", "
 
 
 class SyncedTable(Protocol):
-    """What a sync asks of a table."""
+    """A table that is registered."""
 
-    def catalog_entries(
-        self, options: SyncOptions, spark: str | None
-    ) -> tuple[list[CatalogTable], list[CatalogPartition]]:
-        """Returns the tables to register, and their partitions."""
+    @property
+    def _native(self) -> _mortice.Table: ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _warned(options: SyncOptions) -> SyncOptions:
 
 def sync_with(table: SyncedTable, options: SyncOptions, spark: str | None) -> list[Synced]:
     """Registers a table. Arguments and errors are those of `sync`; `spark` is the version of Spark that writes."""
-    tables, partitions = table.catalog_entries(options, spark)
+    tables, partitions = _mortice.catalog_entries(table._native, options, spark)  # noqa: SLF001
     catalog: Catalog = Glue() if options.is_glue else HiveMetastore(options.metastore_uris)
     try:
         catalog.ensure_database(options.database, create=options.creates_database)

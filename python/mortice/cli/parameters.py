@@ -313,6 +313,11 @@ def service(
     return decorate
 
 
+def names_of_value(_context: click.Context, _parameter: click.Parameter, text: str) -> list[str]:
+    """Parses the value of an option: names, which commas separate."""
+    return columns_of(text) or []
+
+
 def columns_of(text: str | None) -> list[str] | None:
     """Parses names of columns, which commas separate."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 import click
 
-from mortice._mortice import RestoreResult, RollbackResult, SavepointResult
+from mortice._mortice import Finding, RestoreResult, RollbackResult, SavepointResult
 from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, on_tables, service, service_options
-from mortice.services.verification import Finding
 
 
 @click.command()

@@ -15,6 +15,7 @@ from mortice._mortice import (
     ClusteringGroup,
     ClusterResult,
     CompactResult,
+    MetadataResult,
     PlannedCompaction,
 )
 from mortice.cli.output import service_progress
@@ -22,17 +23,14 @@ from mortice.cli.parameters import (
     LOCK,
     WIDEST_PATH,
     Target,
-    columns_of,
+    names_of_value,
     on_tables,
     options_of,
     service,
-    service_options,
 )
 from mortice.insight.health import Health
 from mortice.insight.needs import COLUMNS, SERVICES, cells_of
 from mortice.insight.prometheus import metrics_of
-from mortice.services.metadata_table import MetadataResult, build_metadata, delete_metadata
-from mortice.values.options import checked_storage_options, checked_uri
 from mortice.values.timeline import Instant
 
 
@@ -161,36 +159,27 @@ def metadata() -> None:
 
 
 @metadata.command()
-@click.option("--add", metavar="A,B", default="", help="Indexes to add.")
-@click.option("--drop", metavar="A,B", default="", help="Indexes to drop.")
+@click.option("--add", metavar="A,B", default="", callback=names_of_value, help="Indexes to add.")
+@click.option("--drop", metavar="A,B", default="", callback=names_of_value, help="Indexes to drop.")
 @click.option("--rebuild", is_flag=True, help="Delete the metadata table first, even if it is damaged.")
-@service_options("hoodie.metadata.index.column.stats.column.list=city,fare")
-@on_tables
-def build(  # noqa: PLR0917
-    target: Target, add: str, drop: str, rebuild: bool, dry_run: bool, progress: bool, options: dict[str, str]
-) -> None:
+@service("build_metadata", "hoodie.metadata.index.column.stats.column.list=city,fare", unit="files")
+def build(target: Target, done: MetadataResult, *, is_plan: bool) -> None:
     """Build it, add indexes, drop others.
 
     Builds the metadata table of a table that has none; adds indexes to one that is there, and drops others:
     column_stats, partition_stats, record_index, bloom_filters.
     """
-    uri, storage = checked_uri(target.path), checked_storage_options(target.storage_options)
-    names = columns_of(add) or [], columns_of(drop) or []
-    with service_progress("files", progress):
-        built = build_metadata(uri, storage, options, add=names[0], drop=names[1], rebuild=rebuild, dry_run=dry_run)
-    _show_built(target, built, dry_run=dry_run)
+    _show_built(target, done, dry_run=is_plan)
 
 
 @metadata.command()
-@service_options(LOCK, has_progress=False)
-@on_tables
-def delete(target: Target, dry_run: bool, options: dict[str, str]) -> None:
+@service("delete_metadata", LOCK)
+def delete(target: Target, done: MetadataResult, *, is_plan: bool) -> None:
     """Delete it: files are listed from storage from then on.
 
     Writers build it again, unless hoodie.metadata.enable=false.
     """
-    uri, storage = checked_uri(target.path), checked_storage_options(target.storage_options)
-    _show_built(target, delete_metadata(uri, storage, options, dry_run=dry_run), dry_run=dry_run)
+    _show_built(target, done, dry_run=is_plan)
 
 
 def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None:

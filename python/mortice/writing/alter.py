@@ -77,7 +77,7 @@ def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], 
         options: Options of the write, checked.
         check: Checks the table before the write is completed.
     """
-    text, ids = _mortice.stored_columns(native)
+    text, ids = native.stored_columns()
     keys = [*native.record_key_fields, *native.partition_fields, *native.ordering_fields]
     fixed = [name.split(".")[0].split(":")[0] for name in keys]
     schema = AlteredSchema(json.loads(text), None if ids is None else json.loads(ids), fixed)
@@ -102,7 +102,7 @@ def alter(native: _mortice.Table, changes: Changes, options: Mapping[str, str], 
     for path, behind in changes.move.items():
         schema.move(path, behind)
     avro, with_ids = schema.as_strings()
-    commit = _mortice.alter_schema(native, avro, with_ids, dict(options), check)
+    commit = native.alter_schema(avro, with_ids, options, check)
     return commit.__replace__(schema_changes=made)
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
-from mortice import _mortice
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, SchemaOf, Term, normal_form
 from mortice.values.argument_types import ArrowRows, Options
 from mortice.values.caller import caller_level
-from mortice.values.observe import observed
 from mortice.values.visible_text import visible_text
 from mortice.writing.validators import CommitCheck
 
@@ -22,16 +21,15 @@ __all__ = [
     "GENERATED_KEY",
     "SCHEMA_CHANGES",
     "SchemaChanges",
+    "WriteRows",
     "checked_batches",
     "checked_options",
     "checked_table",
-    "delete_partitions",
-    "delete_where",
+    "raising_causes",
     "terms_to_delete",
     "warn_of",
     "with_nulls",
     "with_schema",
-    "write",
 ]
 
 SchemaChanges = Literal["exact", "add", "evolve"]
@@ -43,39 +41,27 @@ GENERATED_KEY = ("_hoodie_record_key", "_hoodie_partition_path")
 """The columns that name a row of a table without key fields."""
 
 
-def write(  # noqa: PLR0917
-    uri: str,
-    storage_options: Mapping[str, str],
-    options: Options | None,
-    operation: str,
-    data: ArrowRows,
-    check: CommitCheck | None = None,
-) -> Commit:
-    """Writes Arrow data to the table at `uri`, or deletes its keys.
+WriteRows = Callable[[ArrowRows, Mapping[str, str], CommitCheck | None], Commit]
+"""A write of the native table: of Arrow data, with checked options."""
 
-    Args:
-        uri: The table's base path.
-        storage_options: Options of the storage, checked.
-        options: Options of the write, by Hudi's names.
-        operation: `upsert`, `insert`, `bulk_insert`, `insert_overwrite`, `insert_overwrite_table` or `delete`.
-        data: Arrow data: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
-        check: Checks the table before the write is completed.
 
-    Raises:
-        MorticeError: The subclass that says what is wrong; the table is unchanged then, unless the message says
-            otherwise.
+def raising_causes(write: WriteRows) -> WriteRows:
+    """Has a write raise the error that ended the rows of a reader.
+
+    The C stream interface passes on the traceback of an error as its text.
     """
-    failures: list[InvalidArgumentError] = []
-    rows = checked_batches(data, failures)
-    with observed(operation, uri) as observation:
+
+    @functools.wraps(write)
+    def raising(data: ArrowRows, options: Mapping[str, str], check: CommitCheck | None) -> Commit:
+        failures: list[InvalidArgumentError] = []
         try:
-            commit = _mortice.write(uri, storage_options, operation, rows, checked_options(options), check)
+            return write(checked_batches(data, failures), options, check)
         except MorticeError:
             if failures:
-                # The C stream interface passes on the traceback of an error as its text.
                 raise failures[0] from failures[0].__cause__
             raise
-        return observation.done(commit)
+
+    return raising
 
 
 def checked_batches(data: ArrowRows, failures: list[InvalidArgumentError] | None = None) -> Any:
@@ -130,63 +116,12 @@ def _described(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema) or "no columns"
 
 
-def delete_partitions(
-    uri: str,
-    storage_options: Mapping[str, str],
-    options: Options | None,
-    partitions: Sequence[str],
-    check: CommitCheck | None = None,
-) -> Commit:
-    """Deletes partitions of the table at `uri`.
-
-    Args:
-        uri: The table's base path.
-        storage_options: Options of the storage, checked.
-        options: Options of the write, by Hudi's names.
-        partitions: Partition paths; `*` stands for any text.
-        check: As for `write`.
-
-    Raises as `write`.
-    """
-    if isinstance(partitions, str) or not all(isinstance(partition, str) for partition in partitions):
-        raise InvalidArgumentError(f"partitions must be a list of partition paths, got {partitions!r}")
-    with observed("delete_partitions", uri) as observation:
-        commit = _mortice.delete_partitions(uri, storage_options, list(partitions), checked_options(options), check)
-        return observation.done(commit)
-
-
 def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> list[list[Term]]:
     """Returns the filters of a delete. Raises `InvalidArgumentError` if they select all rows."""
     normal = normal_form(filters, schema)
     if not normal:
         raise InvalidArgumentError("filters must select rows; insert_overwrite_table without rows deletes all of them")
     return normal
-
-
-def delete_where(  # noqa: PLR0917
-    uri: str,
-    storage_options: Mapping[str, str],
-    options: Options | None,
-    filters: Filters,
-    check: CommitCheck | None = None,
-    schema: SchemaOf | None = None,
-) -> Commit:
-    """Deletes the rows of the table at `uri` that filters select.
-
-    Args:
-        uri: The table's base path.
-        storage_options: Options of the storage, checked.
-        options: Options of the write, by Hudi's names.
-        filters: The filters, as those of a query.
-        check: As for `write`.
-        schema: Returns the table's columns.
-
-    Raises as `write`.
-    """
-    normal = terms_to_delete(filters, schema)
-    with observed("delete_where", uri) as observation:
-        commit = _mortice.delete_where(uri, storage_options, normal, checked_options(options), check)
-        return observation.done(commit)
 
 
 def with_nulls(

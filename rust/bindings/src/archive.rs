@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use mortice::services;
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
 use crate::results::{fields_repr, result_class, warn};
+use crate::table::Table;
 
 result_class! {
     /// An instant that was archived, or would be.
@@ -27,17 +27,20 @@ result_class! {
     repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// Archives old instants of a table.
-#[pyfunction]
-pub(crate) fn archive(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<ArchiveResult> {
-    let archive = if dry_run { services::plan_archival } else { services::run_archival };
-    let done = at_location(py, uri, &storage_options, |location| archive(location, &options))?;
+#[pymethods]
+impl Table {
+    /// Archives old instants.
+    fn archive(&self, py: Python<'_>, options: BTreeMap<String, String>) -> PyResult<ArchiveResult> {
+        archived(py, self.changed(py, |location| services::run_archival(location, &options))?)
+    }
+
+    /// What `archive` would do. Nothing is changed.
+    fn plan_archive(&self, py: Python<'_>, options: BTreeMap<String, String>) -> PyResult<ArchiveResult> {
+        archived(py, self.planned(py, |location| services::plan_archival(location, &options))?)
+    }
+}
+
+fn archived(py: Python<'_>, done: services::ArchivalResult) -> PyResult<ArchiveResult> {
     warn(py, &done.warnings)?;
     let instants = done.archived.into_iter().map(|archived| ArchivedInstant {
         instant: archived.instant.requested_time.to_string(),

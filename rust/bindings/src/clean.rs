@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use mortice::services;
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
 use crate::results::{fields_repr, grouped, result_class, visible, warn};
+use crate::table::Table;
 
 result_class! {
     /// A file that a clean deleted, or would delete.
@@ -53,17 +53,20 @@ fn counted(count: usize) -> String {
     u64::try_from(count).map_or_else(|_| count.to_string(), grouped)
 }
 
-/// Completes pending cleans of a table, and runs a new one.
-#[pyfunction]
-pub(crate) fn clean(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<CleanResult> {
-    let clean = if dry_run { services::plan_cleaning } else { services::run_cleaning };
-    let done = at_location(py, uri, &storage_options, |location| clean(location, &options))?;
+#[pymethods]
+impl Table {
+    /// Completes pending cleans of a table, and runs a new one.
+    fn clean(&self, py: Python<'_>, options: BTreeMap<String, String>) -> PyResult<CleanResult> {
+        cleaned(py, self.changed(py, |location| services::run_cleaning(location, &options))?)
+    }
+
+    /// What `clean` would do. Nothing is changed.
+    fn plan_clean(&self, py: Python<'_>, options: BTreeMap<String, String>) -> PyResult<CleanResult> {
+        cleaned(py, self.planned(py, |location| services::plan_cleaning(location, &options))?)
+    }
+}
+
+fn cleaned(py: Python<'_>, done: services::CleaningResult) -> PyResult<CleanResult> {
     warn(py, &done.warnings)?;
     Ok(CleanResult { cleans: done.cleans.into_iter().map(clean_of).collect(), reason: done.reason })
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mortice::services::{self, ServiceRequest};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
 use crate::commit::{Commit, commit_of};
 use crate::results::{fields_repr, result_class, warn};
+use crate::table::Table;
 
 result_class! {
     /// What compactions, or log compactions, did.
@@ -46,72 +46,61 @@ result_class! {
     repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// Plans a compaction, if one is due, and executes what is pending.
-#[pyfunction]
-pub(crate) fn compact(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    schedule: bool,
-    run: bool,
-) -> PyResult<CompactResult> {
-    let done = at_location(py, uri, &storage_options, |location| {
-        services::run_compaction(location, ServiceRequest { schedule, run }, &options)
-    })?;
-    compacted(py, done)
-}
+#[pymethods]
+impl Table {
+    /// Plans a compaction, if one is due, and executes what is pending.
+    fn compact(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        schedule: bool,
+        run: bool,
+    ) -> PyResult<CompactResult> {
+        let request = ServiceRequest { schedule, run };
+        compacted(py, self.changed(py, |location| services::run_compaction(location, request, &options))?)
+    }
 
-/// Plans a log compaction, if one is due, and executes what is pending.
-#[pyfunction]
-pub(crate) fn log_compact(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    schedule: bool,
-    run: bool,
-) -> PyResult<CompactResult> {
-    let done = at_location(py, uri, &storage_options, |location| {
-        services::run_log_compaction(location, ServiceRequest { schedule, run }, &options)
-    })?;
-    compacted(py, done)
+    /// What `compact` would do. Nothing is changed.
+    fn plan_compact(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        schedule: bool,
+        run: bool,
+    ) -> PyResult<Vec<PlannedCompaction>> {
+        let request = ServiceRequest { schedule, run };
+        self.planned(py, |location| services::plan_compaction(location, request, &options)).map(all_planned)
+    }
+
+    /// Plans a log compaction, if one is due, and executes what is pending.
+    fn log_compact(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        schedule: bool,
+        run: bool,
+    ) -> PyResult<CompactResult> {
+        let request = ServiceRequest { schedule, run };
+        compacted(py, self.changed(py, |location| services::run_log_compaction(location, request, &options))?)
+    }
+
+    /// What `log_compact` would do. Nothing is changed.
+    fn plan_log_compact(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        schedule: bool,
+        run: bool,
+    ) -> PyResult<Vec<PlannedCompaction>> {
+        let request = ServiceRequest { schedule, run };
+        self.planned(py, |location| services::plan_log_compaction(location, request, &options)).map(all_planned)
+    }
 }
 
 fn compacted(py: Python<'_>, done: services::CompactionResult) -> PyResult<CompactResult> {
     warn(py, &done.warnings)?;
     let commits = done.committed.into_iter().map(|committed| commit_of(py, committed)).collect::<PyResult<_>>()?;
     Ok(CompactResult { scheduled: done.scheduled.map(|instant| instant.to_string()), commits })
-}
-
-/// What `compact` would do. Nothing is changed.
-#[pyfunction]
-pub(crate) fn plan_compact(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    schedule: bool,
-    run: bool,
-) -> PyResult<Vec<PlannedCompaction>> {
-    at_location(py, uri, &storage_options, |location| {
-        services::plan_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
-    })
-}
-
-/// What `log_compact` would do. Nothing is changed.
-#[pyfunction]
-pub(crate) fn plan_log_compact(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    schedule: bool,
-    run: bool,
-) -> PyResult<Vec<PlannedCompaction>> {
-    at_location(py, uri, &storage_options, |location| {
-        services::plan_log_compaction(location, ServiceRequest { schedule, run }, &options).map(all_planned)
-    })
 }
 
 fn all_planned(plans: Vec<services::PlannedCompaction>) -> Vec<PlannedCompaction> {

@@ -72,8 +72,6 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
     instants::add_functions(module)?;
-    module.add_function(wrap_pyfunction!(archive::archive, module)?)?;
-    module.add_function(wrap_pyfunction!(clean::clean, module)?)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::forget_schema, module)?)?;
@@ -83,28 +81,13 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<merge_into::MergePlan>()?;
     row_changes::add_functions(module)?;
-    alter_schema::add_functions(module)?;
+    module.add_function(wrap_pyfunction!(alter_schema::avro_record, module)?)?;
     module.add_function(wrap_pyfunction!(merge_into::merge_into, module)?)?;
     module.add_class::<distributed::StageBatches>()?;
     merge_rows::add_functions(module)?;
-    add_recovery_functions(module)?;
     module.add_class::<distributed_service::DistributedService>()?;
-    module.add_function(wrap_pyfunction!(compact::compact, module)?)?;
-    module.add_function(wrap_pyfunction!(compact::plan_compact, module)?)?;
-    module.add_function(wrap_pyfunction!(compact::log_compact, module)?)?;
-    module.add_function(wrap_pyfunction!(metadata::build_metadata, module)?)?;
-    module.add_function(wrap_pyfunction!(metadata::delete_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
-    module.add_function(wrap_pyfunction!(compact::plan_log_compact, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
-    add_task_functions(module)?;
-    module.add_function(wrap_pyfunction!(verify::merge_buckets, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::repair, module)?)?;
-    module.add_function(wrap_pyfunction!(write::write, module)?)?;
-    module.add_function(wrap_pyfunction!(write::delete_partitions, module)?)?;
-    module.add_function(wrap_pyfunction!(write::delete_where, module)?)?;
-    module.add_function(wrap_pyfunction!(cluster::cluster, module)?)?;
-    module.add_function(wrap_pyfunction!(cluster::plan_cluster, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
     add_option_functions(module)?;
     add_results(module)?;
     module.add_class::<arrow::ArrowSchema>()?;
@@ -112,26 +95,11 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Adds the functions that take a table back, and those of savepoints.
-fn add_recovery_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(restore::restore, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::rollback, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::create_savepoint, module)?)?;
-    module.add_function(wrap_pyfunction!(restore::delete_savepoint, module)?)
-}
-
 /// Adds what callers of writes ask of their options.
 fn add_option_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write::is_table_property, module)?)?;
     module.add_function(wrap_pyfunction!(write::option_default, module)?)?;
     module.add_function(wrap_pyfunction!(write::pause_after_conflict, module)?)
-}
-
-/// Adds the functions that run stages, and those of services whose stages an engine runs.
-fn add_task_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::verify_by_tasks, module)?)?;
-    module.add_function(wrap_pyfunction!(metadata::build_metadata_by_tasks, module)?)
 }
 
 /// Adds the classes of what writes and services did.
@@ -151,7 +119,6 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<restore::RollbackResult>()?;
     module.add_class::<restore::SavepointResult>()?;
     module.add_class::<verify::Finding>()?;
-    module.add_class::<verify::MergedBuckets>()?;
     module.add_class::<verify::RepairResult>()?;
     module.add_class::<verify::VerifyResult>()?;
     module.add_class::<commit::RowError>()?;

@@ -45,11 +45,11 @@ pub(crate) fn merge_into(
     let delete = delete.map(|delete| filter(py, Some(delete))).transpose()?;
     let is_in_memory = is_in_memory(data)?;
     let mut rows = ArrowInput::from_python(data)?;
-    let (table, validator) = (table.get().core(), validator_of(validator));
-    let written = released(py, || {
+    let (opened, validator) = (table.get().core(), validator_of(validator));
+    let written = table.get().changed(py, |_| {
         let schema = rows.schema();
         let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options, validator };
-        client::merge_into(table.opened(), &clauses, delete.as_ref(), input)
+        client::merge_into(opened.opened(), &clauses, delete.as_ref(), input)
     })?;
     commit_of_write(py, written)
 }

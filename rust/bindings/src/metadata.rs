@@ -6,11 +6,10 @@ use std::sync::{Arc, LazyLock};
 use mortice::client::distributed;
 use mortice::progress::Progress;
 use mortice::services::{self, MetadataBuildRequest, MetadataBuildResult};
-use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
 use crate::results::{fields_repr, result_class, warn};
+use crate::table::Table;
 use crate::task_runner::PythonRunner;
 
 result_class! {
@@ -26,69 +25,56 @@ result_class! {
     repr = |one| fields_repr(one, &["partitions", "added", "dropped", "files", "bytes"]);
 }
 
-/// Changes the metadata table of a table, or says what would be done.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, options, *, add, drop, rebuild, dry_run))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn build_metadata(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    add: Vec<String>,
-    drop: Vec<String>,
-    rebuild: bool,
-    dry_run: bool,
-) -> PyResult<MetadataResult> {
-    let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
-    let built = at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))?;
-    result_of(py, built)
+#[pymethods]
+impl Table {
+    /// Changes the metadata table. With a runner, tasks of an engine read the keys of a record index and write its base
+    /// files.
+    #[pyo3(signature = (options, add, drop, rebuild, *, runner=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn build_metadata(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        add: Vec<String>,
+        drop: Vec<String>,
+        rebuild: bool,
+        runner: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<MetadataResult> {
+        let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
+        let tasks = runner.map(PythonRunner::new).transpose()?;
+        let built = self.changed(py, |location| match tasks {
+            None => services::run_metadata_build(location, &request, &options),
+            Some(tasks) => distributed::build_metadata_by_tasks(location, &request, &options, Arc::new(tasks)),
+        })?;
+        result_of(py, built)
+    }
+
+    /// What `build_metadata` would do. Nothing is changed.
+    fn plan_build_metadata(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        add: Vec<String>,
+        drop: Vec<String>,
+        rebuild: bool,
+    ) -> PyResult<MetadataResult> {
+        let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
+        result_of(py, self.planned(py, |location| services::plan_metadata_build(location, &request, &options))?)
+    }
+
+    /// Deletes the metadata table.
+    fn delete_metadata(&self, py: Python<'_>, options: BTreeMap<String, String>) -> PyResult<MetadataResult> {
+        result_of(py, self.changed(py, |location| services::run_metadata_build(location, &deletion(), &options))?)
+    }
+
+    /// What `delete_metadata` would delete. Nothing is changed.
+    fn plan_delete_metadata(&self, py: Python<'_>, options: BTreeMap<String, String>) -> PyResult<MetadataResult> {
+        result_of(py, self.planned(py, |location| services::plan_metadata_build(location, &deletion(), &options))?)
+    }
 }
 
-/// Changes the metadata table of a table; tasks of an engine read the keys of a record index and write its base files.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, options, runner, *, add, drop, rebuild))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn build_metadata_by_tasks(
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    runner: &Bound<'_, PyAny>,
-    add: Vec<String>,
-    drop: Vec<String>,
-    rebuild: bool,
-) -> PyResult<MetadataResult> {
-    let request = MetadataBuildRequest { added: add, dropped: drop, rebuilds: rebuild, deletes: false };
-    let tasks = Arc::new(PythonRunner::new(runner)?);
-    let built = at_location(runner.py(), uri, &storage_options, |location| {
-        distributed::build_metadata_by_tasks(location, &request, &options, tasks)
-    })?;
-    result_of(runner.py(), built)
-}
-
-/// Deletes the metadata table of a table, or says what would be deleted.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, options, *, dry_run))]
-pub(crate) fn delete_metadata(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<MetadataResult> {
-    let request = MetadataBuildRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
-    let built = at_location(py, uri, &storage_options, |location| changed(location, &request, &options, dry_run))?;
-    result_of(py, built)
-}
-
-fn changed(
-    location: &TableLocation,
-    request: &MetadataBuildRequest,
-    options: &BTreeMap<String, String>,
-    dry_run: bool,
-) -> mortice::Result<MetadataBuildResult> {
-    let build = if dry_run { services::plan_metadata_build } else { services::run_metadata_build };
-    build(location, request, options)
+fn deletion() -> MetadataBuildRequest {
+    MetadataBuildRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true }
 }
 
 fn result_of(py: Python<'_>, built: MetadataBuildResult) -> PyResult<MetadataResult> {

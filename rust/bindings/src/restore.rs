@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use mortice::Error;
 use mortice::services::{self, SavepointRequest};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
+use crate::errors::raised;
 use crate::results::{fields_repr, result_class};
+use crate::table::Table;
 
 result_class! {
     /// An instant that was rolled back, or would be.
@@ -41,78 +43,106 @@ result_class! {
     repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// Rolls an instant back.
-#[pyfunction]
-pub(crate) fn rollback(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    instant: &str,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<RollbackResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let roll_back = if dry_run { services::plan_rollback } else { services::run_rollback };
-        roll_back(location, instant, &options).map(undone)
-    })
+#[pymethods]
+impl Table {
+    /// Rolls an instant back.
+    fn rollback(&self, py: Python<'_>, instant: &str, options: BTreeMap<String, String>) -> PyResult<RollbackResult> {
+        self.changed(py, |location| services::run_rollback(location, instant, &options)).map(undone)
+    }
+
+    /// What `rollback` would do. Nothing is changed.
+    fn plan_rollback(
+        &self,
+        py: Python<'_>,
+        instant: &str,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<RollbackResult> {
+        self.planned(py, |location| services::plan_rollback(location, instant, &options)).map(undone)
+    }
+
+    /// Makes a savepoint; without an instant, of the latest completed write that the table shows.
+    #[pyo3(signature = (instant, options, *, user, comment))]
+    fn savepoint(
+        &self,
+        py: Python<'_>,
+        instant: Option<String>,
+        options: BTreeMap<String, String>,
+        user: String,
+        comment: String,
+    ) -> PyResult<SavepointResult> {
+        let request = SavepointRequest { instant: self.or_latest_write(py, instant)?, user, comment };
+        self.changed(py, |location| services::run_savepoint(location, &request, &options)).map(savepoint_of)
+    }
+
+    /// What `savepoint` would keep. Nothing is changed.
+    fn plan_savepoint(
+        &self,
+        py: Python<'_>,
+        instant: Option<String>,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<SavepointResult> {
+        let instant = self.or_latest_write(py, instant)?;
+        let request = SavepointRequest { instant, user: String::new(), comment: String::new() };
+        self.planned(py, |location| services::plan_savepoint(location, &request, &options)).map(savepoint_of)
+    }
+
+    /// Deletes a savepoint, and returns it.
+    fn delete_savepoint(
+        &self,
+        py: Python<'_>,
+        instant: &str,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<SavepointResult> {
+        self.changed(py, |location| services::run_savepoint_deletion(location, instant, &options)).map(savepoint_of)
+    }
+
+    /// What `delete_savepoint` would delete. Nothing is changed.
+    fn plan_delete_savepoint(
+        &self,
+        py: Python<'_>,
+        instant: &str,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<SavepointResult> {
+        self.planned(py, |location| services::plan_savepoint_deletion(location, instant, &options)).map(savepoint_of)
+    }
+
+    /// Restores a table.
+    fn restore(&self, py: Python<'_>, instant: &str, options: BTreeMap<String, String>) -> PyResult<RestoreResult> {
+        self.changed(py, |location| services::run_restore(location, instant, &options)).map(restored)
+    }
+
+    /// What `restore` would do. Nothing is changed.
+    fn plan_restore(
+        &self,
+        py: Python<'_>,
+        instant: &str,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<RestoreResult> {
+        self.planned(py, |location| services::plan_restore(location, instant, &options)).map(restored)
+    }
 }
 
-/// Makes a savepoint.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, instant, options, *, user, comment, dry_run))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn create_savepoint(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    instant: &str,
-    options: BTreeMap<String, String>,
-    user: String,
-    comment: String,
-    dry_run: bool,
-) -> PyResult<SavepointResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let request = SavepointRequest { instant: instant.to_owned(), user, comment };
-        let create = if dry_run { services::plan_savepoint } else { services::run_savepoint };
-        create(location, &request, &options).map(savepoint_of)
-    })
+impl Table {
+    fn or_latest_write(&self, py: Python<'_>, instant: Option<String>) -> PyResult<String> {
+        let none = || {
+            let message = "the table has no completed write yet, of which a savepoint could be made";
+            raised(py, &Error::invalid_argument(message))
+        };
+        let latest = || {
+            let table = self.seen(py)?;
+            let write = table.timeline().instants().iter().rfind(|one| one.is_completed_write());
+            write.map(|write| write.requested_time.to_string()).ok_or_else(none)
+        };
+        instant.map_or_else(latest, Ok)
+    }
 }
 
-/// Deletes a savepoint, and returns it.
-#[pyfunction]
-pub(crate) fn delete_savepoint(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    instant: &str,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<SavepointResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let delete = if dry_run { services::plan_savepoint_deletion } else { services::run_savepoint_deletion };
-        delete(location, instant, &options).map(savepoint_of)
-    })
-}
-
-/// Restores a table.
-#[pyfunction]
-pub(crate) fn restore(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    instant: &str,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<RestoreResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let restore = if dry_run { services::plan_restore } else { services::run_restore };
-        let services::RestoreResult { instant, restore, undone: all } = restore(location, instant, &options)?;
-        Ok(RestoreResult {
-            instant: instant.to_string(),
-            restore_instant: restore.map(|time| time.to_string()),
-            undone: all.into_iter().map(undone).collect(),
-        })
-    })
+fn restored(done: services::RestoreResult) -> RestoreResult {
+    RestoreResult {
+        instant: done.instant.to_string(),
+        restore_instant: done.restore.map(|time| time.to_string()),
+        undone: done.undone.into_iter().map(undone).collect(),
+    }
 }
 
 fn savepoint_of(savepoint: services::SavepointResult) -> SavepointResult {

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::arguments::{FilterArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::commit::{Commit, commit_of_write, no_commit};
-use crate::errors::{raised, released};
+use crate::errors::raised;
 use crate::expression::one_batch;
 use crate::stream::warn_of_damage;
 use crate::table::Table;
@@ -76,7 +76,7 @@ fn merge(
     let clauses = clauses.into_iter().map(|clause| clause_of(py, clause)).collect::<PyResult<Vec<_>>>()?;
     let mut rows = ArrowInput::from_python(data)?;
     let (core, validator) = (table.get().core(), validator_of(validator));
-    let changed = released(py, || {
+    let changed = table.get().changed(py, |_| {
         let schema = rows.schema();
         let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &options, validator };
         client::merge(core.opened(), &on, &clauses, input)
@@ -101,7 +101,8 @@ fn update_where(
         RowsArgument::Filters(filters) => UpdatedRows::Filter(filter(py, filters)?),
     };
     let (core, validator) = (table.get().core(), validator_of(validator));
-    let changed = released(py, || client::update_where(core.opened(), &values, &rows, &options, validator))?;
+    let changed =
+        table.get().changed(py, |_| client::update_where(core.opened(), &values, &rows, &options, validator))?;
     commit_of_change(py, changed)
 }
 

@@ -1,9 +1,12 @@
 //! `Table`: the entry point to one table.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
+use mortice::writable_table::TableLocation;
 use mortice::{
     CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, LogScan, MergeSemantics, OnCorrupt, OnDamage,
     QueryKind, QueryOptions, ReadOptions, RequestCounts, SkippedWrites, SnapshotRows, StartPosition,
@@ -17,22 +20,80 @@ use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
 use crate::follower::Follower;
 use crate::merger::handle;
+use crate::metadata::progress_of_services;
 use crate::scan::{QueryPlan, incremental_rows};
 
-/// One table. Its timeline is read once, when it is opened.
+/// One table, in the state in which it was opened, or that its last change or `refresh` has left.
+///
+/// Queries are here; writes and table services are methods, too, each in the file of its name.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct Table(CoreTable);
+pub(crate) struct Table {
+    opened: RwLock<Arc<CoreTable>>,
+    /// Whether a change has completed after which the table could not be opened.
+    is_behind: AtomicBool,
+}
 
 /// (requested time, completion time, action, state).
 type Instant = (String, Option<String>, &'static str, &'static str);
 
 impl Table {
     pub(crate) fn from_core(table: CoreTable) -> Self {
-        Self(table)
+        Self::at(Arc::new(table))
     }
 
-    pub(crate) fn core(&self) -> &CoreTable {
-        &self.0
+    fn at(table: Arc<CoreTable>) -> Self {
+        Self { opened: RwLock::new(table), is_behind: AtomicBool::new(false) }
+    }
+
+    /// The table as it was opened last.
+    pub(crate) fn core(&self) -> Arc<CoreTable> {
+        Arc::clone(&self.opened.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The table after its last change.
+    pub(crate) fn seen(&self, py: Python<'_>) -> PyResult<Arc<CoreTable>> {
+        if self.is_behind.load(Ordering::Acquire) {
+            released(py, || self.open_again())?;
+        }
+        Ok(self.core())
+    }
+
+    fn open_again(&self) -> mortice::Result<()> {
+        let last = self.core();
+        let last = last.opened();
+        let table = CoreTable::open(&last.uri, &last.storage_options, last.options.clone())?;
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
+        self.is_behind.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Runs a function of the core that changes nothing, without the GIL.
+    pub(crate) fn planned<T: Send>(
+        &self,
+        py: Python<'_>,
+        plan: impl FnOnce(&TableLocation) -> mortice::Result<T> + Send,
+    ) -> PyResult<T> {
+        released(py, || plan(&self.location()))
+    }
+
+    /// Runs a function of the core that changes the table, without the GIL, and opens the table after it.
+    ///
+    /// An error of opening is not one of the change, which has completed: who uses the table next opens it again.
+    pub(crate) fn changed<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&TableLocation) -> mortice::Result<T> + Send,
+    ) -> PyResult<T> {
+        released(py, || {
+            let done = change(&self.location())?;
+            self.is_behind.store(self.open_again().is_err(), Ordering::Release);
+            Ok(done)
+        })
+    }
+
+    fn location(&self) -> TableLocation {
+        let last = self.core();
+        TableLocation::new(last.uri(), &last.opened().storage_options).with_progress(progress_of_services())
     }
 }
 
@@ -91,78 +152,92 @@ impl Table {
             let storage_options = mortice::storage::needed_options(&uri, &storage_options)?;
             CoreTable::open(&uri, &storage_options, options)
         })
-        .map(Self)
+        .map(Self::from_core)
+    }
+
+    /// Opens the table again.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        released(py, || self.open_again())
+    }
+
+    /// A table that stays in the state that this one has now.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        self.seen(py).map(Self::at)
     }
 
     #[getter]
-    fn uri(&self) -> &str {
-        self.0.uri()
+    fn uri(&self) -> String {
+        self.core().uri().to_owned()
     }
 
     #[getter]
-    fn version(&self) -> u8 {
-        self.0.config().version.number()
+    fn version(&self, py: Python<'_>) -> PyResult<u8> {
+        Ok(self.seen(py)?.config().version.number())
     }
 
     #[getter]
-    fn has_meta_columns(&self) -> bool {
-        self.0.config().populate_meta_fields
+    fn has_meta_columns(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.seen(py)?.config().populate_meta_fields)
     }
 
     #[getter]
-    fn merge_mode(&self) -> String {
-        self.0.merge().mode.name().to_owned()
+    fn merge_mode(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.seen(py)?.merge().mode.name().to_owned())
     }
 
     #[getter]
-    fn custom_merge(&self) -> Option<&str> {
-        self.0.merge().custom()
+    fn custom_merge(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.seen(py)?.merge().custom().map(str::to_owned))
     }
 
     #[getter]
-    fn record_key_fields(&self) -> Vec<String> {
-        self.0.config().record_key_fields.clone()
+    fn record_key_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.seen(py)?.config().record_key_fields.clone())
     }
 
     #[getter]
-    fn partition_fields(&self) -> Vec<String> {
-        self.0.config().partition_fields.clone()
+    fn partition_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.seen(py)?.config().partition_fields.clone())
     }
 
     #[getter]
-    fn ordering_fields(&self) -> Vec<String> {
-        self.0.config().ordering_fields.clone()
+    fn ordering_fields(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.seen(py)?.config().ordering_fields.clone())
     }
 
     #[getter]
-    fn properties(&self) -> BTreeMap<String, String> {
-        self.0.config().properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    fn properties(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
+        Ok(self.seen(py)?.config().properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
     fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
-        released(py, || self.0.schema()).map(ArrowSchema)
+        let table = self.seen(py)?;
+        released(py, || table.schema()).map(ArrowSchema)
     }
 
     fn avro_schema(&self, py: Python<'_>) -> PyResult<String> {
-        released(py, || self.0.avro_schema())
+        let table = self.seen(py)?;
+        released(py, || table.avro_schema())
     }
 
     #[pyo3(signature = (as_of=None))]
     fn has_column_ids(&self, py: Python<'_>, as_of: Option<String>) -> PyResult<bool> {
-        released(py, || self.0.has_column_ids(as_of.as_deref()))
+        let table = self.seen(py)?;
+        released(py, || table.has_column_ids(as_of.as_deref()))
     }
 
     #[getter]
-    fn semantics(&self) -> &'static str {
-        self.0.semantics().name()
+    fn semantics(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.seen(py)?.semantics().name())
     }
 
-    fn timeline(&self) -> Vec<Instant> {
-        self.0.timeline().instants().iter().map(describe_instant).collect()
+    fn timeline(&self, py: Python<'_>) -> PyResult<Vec<Instant>> {
+        Ok(self.seen(py)?.timeline().instants().iter().map(describe_instant).collect())
     }
 
     fn archived(&self, py: Python<'_>) -> PyResult<Vec<Instant>> {
-        released(py, || self.0.timeline().archived().map(|instants| instants.iter().map(describe_instant).collect()))
+        let table = self.seen(py)?;
+        released(py, || table.timeline().archived().map(|instants| instants.iter().map(describe_instant).collect()))
     }
 
     fn metadata(
@@ -173,10 +248,12 @@ impl Table {
         state: &str,
         plan: bool,
     ) -> PyResult<Option<String>> {
-        let (timeline, is_it) = (self.0.timeline(), |one: &&CoreInstant| {
+        let table = self.seen(py)?;
+        let is_it = |one: &&CoreInstant| {
             one.requested_time == *requested_time && one.action.name() == action && one.state.name() == state
-        });
+        };
         released(py, || {
+            let timeline = table.timeline();
             let at = RequestedTime::parse(requested_time);
             let active = at.iter().flat_map(|at| timeline.instants_at(at)).find(is_it);
             let instant = match active {
@@ -198,14 +275,16 @@ impl Table {
             "latest" => StartPosition::Latest,
             _ => StartPosition::After(start),
         };
-        released(py, || self.0.follow(&start)).map(Follower::new)
+        let table = self.seen(py)?;
+        released(py, || table.follow(&start)).map(Follower::new)
     }
 
     fn position_here(&self, py: Python<'_>, position: &str, layout: u8) -> PyResult<Option<String>> {
+        let table = self.seen(py)?;
         let here = || {
             let position =
                 mortice::timeline::ReadPosition::from_query("position", position, mortice::names::TimelineZone::Utc)?;
-            self.0.position_here(&position, layout).map(|here| here.map(String::from))
+            table.position_here(&position, layout).map(|here| here.map(String::from))
         };
         released(py, here)
     }
@@ -218,7 +297,8 @@ impl Table {
         filters: FilterArgument<'py>,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let filter = filter(py, filters)?;
-        let slices = released(py, || self.0.file_slices(as_of.as_deref(), &filter))?;
+        let table = self.seen(py)?;
+        let slices = released(py, || table.file_slices(as_of.as_deref(), &filter))?;
         slices.iter().map(|slice| described(py, slice)).collect()
     }
 
@@ -248,7 +328,7 @@ impl Table {
             Some(as_of) => QueryKind::TimeTravel { as_of, rows },
             None => QueryKind::Snapshot(rows),
         };
-        Ok(self.query(kind, QueryOptions { columns, filter: filter(py, filters)?, merger }))
+        self.query(py, kind, QueryOptions { columns, filter: filter(py, filters)?, merger })
     }
 
     fn read_optimized(
@@ -259,7 +339,7 @@ impl Table {
         as_of: Option<String>,
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: None };
-        Ok(self.query(QueryKind::ReadOptimized { as_of }, options))
+        self.query(py, QueryKind::ReadOptimized { as_of }, options)
     }
 
     #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, skip_log_compact, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
@@ -293,7 +373,7 @@ impl Table {
         let bounds = CommitBounds { begin, end, holes };
         let rows = incremental_rows(changelog, emit_deletes);
         let range = IncrementalRange { bounds, skip, full_scan, schema_at_end, rows };
-        Ok(self.query(QueryKind::Incremental(range), options))
+        self.query(py, QueryKind::Incremental(range), options)
     }
 
     #[pyo3(signature = (columns, filters, begin, end, merger, *, holes))]
@@ -310,19 +390,19 @@ impl Table {
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
         let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
-        Ok(self.query(QueryKind::Changes(CommitBounds { begin, end, holes }), options))
+        self.query(py, QueryKind::Changes(CommitBounds { begin, end, holes }), options)
     }
 
     /// Returns the storage requests so far: listings, files opened, ranges read.
-    fn storage_requests(&self) -> (u64, u64, u64) {
-        let RequestCounts { list, open, read } = self.0.requests();
-        (list, open, read)
+    fn storage_requests(&self, py: Python<'_>) -> PyResult<(u64, u64, u64)> {
+        let RequestCounts { list, open, read } = self.seen(py)?.requests();
+        Ok((list, open, read))
     }
 }
 
 impl Table {
-    fn query(&self, kind: QueryKind, options: QueryOptions) -> QueryPlan {
-        QueryPlan(self.0.query(kind, options))
+    fn query(&self, py: Python<'_>, kind: QueryKind, options: QueryOptions) -> PyResult<QueryPlan> {
+        Ok(QueryPlan(self.seen(py)?.query(kind, options)))
     }
 }
 

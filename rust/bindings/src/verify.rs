@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mortice::Error;
 use mortice::client::distributed;
-use mortice::services::{self, VerifyOptions, VerifyReport};
+use mortice::services::{self, BucketMergeResult, VerifyOptions, VerifyReport};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
 use crate::commit::{Commit, commit_of_write};
 use crate::results::{fields_repr, grouped, result_class};
+use crate::table::Table;
 use crate::task_runner::PythonRunner;
 
 result_class! {
@@ -67,95 +66,64 @@ result_class! {
     repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-/// Verifies a table.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, *, contents, keys, spill_dir))]
-pub(crate) fn verify(
+#[pymethods]
+impl Table {
+    /// Verifies the table. With a runner, tasks of an engine read the keys and compare them.
+    #[pyo3(signature = (*, contents, keys, global_keys, runner=None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        contents: bool,
+        keys: bool,
+        global_keys: bool,
+        runner: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<VerifyResult> {
+        let spill_dir = self.core().opened().options.spill_dir.clone();
+        let options = VerifyOptions { contents, keys: keys || global_keys, global_keys, spill_dir };
+        let tasks = runner.map(PythonRunner::new).transpose()?;
+        let report = self.planned(py, |location| match &tasks {
+            None => services::verify(location, &options),
+            Some(tasks) => distributed::verify_by_tasks(location, &options, tasks),
+        })?;
+        let VerifyReport { findings: found, pending, files, bytes, rows } = report;
+        Ok(VerifyResult { findings: findings(found), pending, files, bytes, rows })
+    }
+
+    /// Repairs the table; with `merge_buckets` makes one file group of those of each bucket that has several, before.
+    fn repair(&self, py: Python<'_>, options: BTreeMap<String, String>, merge_buckets: bool) -> PyResult<RepairResult> {
+        let done = self.changed(py, |location| {
+            let merged = merge_buckets.then(|| services::run_bucket_merge(location, &options)).transpose()?;
+            Ok((merged, services::run_repair(location, &options)?))
+        })?;
+        repaired(py, done)
+    }
+
+    /// What `repair` would do. Nothing is changed.
+    fn plan_repair(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        merge_buckets: bool,
+    ) -> PyResult<RepairResult> {
+        let plan = self.planned(py, |location| {
+            let merged = merge_buckets.then(|| services::plan_bucket_merge(location, &options)).transpose()?;
+            Ok((merged, services::plan_repair(location, &options)?))
+        })?;
+        repaired(py, plan)
+    }
+}
+
+/// Returns what was merged and repaired. What is left does not name the merged buckets again.
+fn repaired(
     py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    contents: bool,
-    keys: Option<&str>,
-    spill_dir: Option<String>,
-) -> PyResult<VerifyResult> {
-    at_location(py, uri, &storage_options, |location| {
-        services::verify(location, &verify_options(contents, keys, spill_dir)?).map(verified)
-    })
-}
-
-/// The same, with keys that tasks of an engine read and compare.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, runner, *, contents, keys, spill_dir))]
-pub(crate) fn verify_by_tasks(
-    uri: &str,
-    storage_options: StorageArgument,
-    runner: &Bound<'_, PyAny>,
-    contents: bool,
-    keys: Option<&str>,
-    spill_dir: Option<String>,
-) -> PyResult<VerifyResult> {
-    let tasks = PythonRunner::new(runner)?;
-    at_location(runner.py(), uri, &storage_options, |location| {
-        let options = verify_options(contents, keys, spill_dir)?;
-        distributed::verify_by_tasks(location, &options, &tasks).map(verified)
-    })
-}
-
-fn verify_options(contents: bool, keys: Option<&str>, spill_dir: Option<String>) -> mortice::Result<VerifyOptions> {
-    let (keys, global_keys) = match keys {
-        None => (false, false),
-        Some("partition") => (true, false),
-        Some("table") => (true, true),
-        Some(other) => {
-            let message = format!("keys must be None, 'partition' or 'table', got {other:?}");
-            return Err(Error::invalid_argument(message));
-        }
-    };
-    Ok(VerifyOptions { contents, keys, global_keys, spill_dir })
-}
-
-fn verified(report: VerifyReport) -> VerifyResult {
-    let VerifyReport { findings: found, pending, files, bytes, rows } = report;
-    VerifyResult { findings: findings(found), pending, files, bytes, rows }
-}
-
-/// Repairs a table.
-#[pyfunction]
-pub(crate) fn repair(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
+    (merged, done): (Option<BucketMergeResult>, services::RepairResult),
 ) -> PyResult<RepairResult> {
-    at_location(py, uri, &storage_options, |location| {
-        let repair = if dry_run { services::plan_repair } else { services::run_repair };
-        let services::RepairResult { repaired, left } = repair(location, &options)?;
-        Ok(RepairResult { repaired: findings(repaired), left: findings(left), merged: None })
-    })
-}
-
-/// Buckets with several file groups that got one again, or would.
-#[pyclass(frozen, get_all, module = "mortice._mortice")]
-pub(crate) struct MergedBuckets {
-    buckets: Vec<Finding>,
-    commit: Option<Commit>,
-}
-
-/// Makes one file group of those of each bucket that has several.
-#[pyfunction]
-pub(crate) fn merge_buckets(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    dry_run: bool,
-) -> PyResult<MergedBuckets> {
-    let merge = if dry_run { services::plan_bucket_merge } else { services::run_bucket_merge };
-    let services::BucketMergeResult { buckets, write } =
-        at_location(py, uri, &storage_options, |location| merge(location, &options))?;
-    let commit = write.map(|written| commit_of_write(py, written)).transpose()?;
-    Ok(MergedBuckets { buckets: findings(buckets), commit })
+    let (buckets, written) = merged.map_or_else(Default::default, |merged| (merged.buckets, merged.write));
+    let mut repaired = findings(buckets);
+    let left = findings(done.left).into_iter().filter(|one| !repaired.contains(one)).collect();
+    repaired.extend(findings(done.repaired));
+    let merged = written.map(|written| commit_of_write(py, written)).transpose()?;
+    Ok(RepairResult { repaired, left, merged })
 }
 
 fn findings(found: Vec<services::Finding>) -> Vec<Finding> {

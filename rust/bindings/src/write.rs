@@ -1,4 +1,4 @@
-//! `write`: rows of Arrow data, written to a table.
+//! Writes of Arrow data to a table, and deletes of partitions and of rows that filters select.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,132 @@ use mortice::client::WriteInput;
 use mortice::timeline::WriteOperation;
 use pyo3::prelude::*;
 
-use crate::arguments::{FilterArgument, StorageArgument, at_location, filter};
+use crate::arguments::{FilterArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::commit::{Commit, commit_of_write};
 use crate::errors::raised;
+use crate::table::Table;
 use crate::validator::validator as validator_of;
 
-/// Writes Arrow data to a table, or deletes the keys of it.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, operation, data, options, validator=None))]
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn write(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    operation: &str,
-    data: &Bound<'_, PyAny>,
-    options: BTreeMap<String, String>,
-    validator: Option<Py<PyAny>>,
-) -> PyResult<Commit> {
-    let is_in_memory = is_in_memory(data)?;
-    let mut rows = ArrowInput::from_python(data)?;
-    let validator = validator_of(validator);
-    let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
-    let operation = WriteOperation::from_option(operation).ok_or_else(|| raised(py, &unknown()))?;
-    let written = at_location(py, uri, &storage_options, |location| {
-        let schema = rows.schema();
-        let input = WriteInput { schema, batches: &mut rows, is_in_memory, options: &options, validator };
-        match operation {
-            WriteOperation::BulkInsert => client::bulk_insert(location, input),
-            _ => client::write(location, operation, input),
-        }
-    })?;
-    commit_of_write(py, written)
+#[pymethods]
+impl Table {
+    /// Updates the rows whose keys are in the table, and inserts the others.
+    #[pyo3(signature = (data, options, validator=None))]
+    fn upsert(
+        &self,
+        data: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        self.write(WriteOperation::Upsert, data, &options, validator)
+    }
+
+    /// Inserts rows.
+    #[pyo3(signature = (data, options, validator=None))]
+    fn insert(
+        &self,
+        data: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        self.write(WriteOperation::Insert, data, &options, validator)
+    }
+
+    /// Inserts rows into new file groups.
+    #[pyo3(signature = (data, options, validator=None))]
+    fn bulk_insert(
+        &self,
+        data: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        self.write(WriteOperation::BulkInsert, data, &options, validator)
+    }
+
+    /// Replaces the partitions that the rows belong to.
+    #[pyo3(signature = (data, options, validator=None))]
+    fn insert_overwrite(
+        &self,
+        data: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        self.write(WriteOperation::InsertOverwrite, data, &options, validator)
+    }
+
+    /// Replaces the content of the table.
+    #[pyo3(signature = (data, options, validator=None))]
+    fn insert_overwrite_table(
+        &self,
+        data: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        self.write(WriteOperation::InsertOverwriteTable, data, &options, validator)
+    }
+
+    /// Deletes the keys of rows.
+    #[pyo3(signature = (data, options, validator=None))]
+    fn delete(
+        &self,
+        data: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        self.write(WriteOperation::Delete, data, &options, validator)
+    }
+
+    /// Deletes partitions.
+    #[pyo3(signature = (partitions, options, validator=None))]
+    fn delete_partitions(
+        &self,
+        py: Python<'_>,
+        partitions: Vec<String>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        let validator = validator_of(validator);
+        let written =
+            self.changed(py, |location| client::delete_partitions(location, &partitions, &options, validator))?;
+        commit_of_write(py, written)
+    }
+
+    /// Deletes the rows that filters select.
+    #[pyo3(signature = (filters, options, validator=None))]
+    fn delete_where(
+        &self,
+        py: Python<'_>,
+        filters: FilterArgument<'_>,
+        options: BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        let (filter, validator) = (filter(py, filters)?, validator_of(validator));
+        let written = self.changed(py, |location| client::delete_where(location, &filter, &options, validator))?;
+        commit_of_write(py, written)
+    }
+}
+
+impl Table {
+    fn write(
+        &self,
+        operation: WriteOperation,
+        data: &Bound<'_, PyAny>,
+        options: &BTreeMap<String, String>,
+        validator: Option<Py<PyAny>>,
+    ) -> PyResult<Commit> {
+        let is_in_memory = is_in_memory(data)?;
+        let mut rows = ArrowInput::from_python(data)?;
+        let validator = validator_of(validator);
+        let written = self.changed(data.py(), |location| {
+            let schema = rows.schema();
+            let input = WriteInput { schema, batches: &mut rows, is_in_memory, options, validator };
+            match operation {
+                WriteOperation::BulkInsert => client::bulk_insert(location, input),
+                _ => client::write(location, operation, input),
+            }
+        })?;
+        commit_of_write(data.py(), written)
+    }
 }
 
 /// Whether an option names a property of the table, which the table keeps.
@@ -72,41 +165,4 @@ pub(crate) fn pause_after_conflict(
 pub(crate) fn is_in_memory(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = data.get_type();
     Ok(class.hasattr("nbytes")? || class.hasattr("estimated_size")?)
-}
-
-/// Deletes partitions of a table.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, partitions, options, validator=None))]
-pub(crate) fn delete_partitions(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    partitions: Vec<String>,
-    options: BTreeMap<String, String>,
-    validator: Option<Py<PyAny>>,
-) -> PyResult<Commit> {
-    let validator = validator_of(validator);
-    let written = at_location(py, uri, &storage_options, |location| {
-        client::delete_partitions(location, &partitions, &options, validator)
-    })?;
-    commit_of_write(py, written)
-}
-
-/// Deletes the rows that filters select.
-#[pyfunction]
-#[pyo3(signature = (uri, storage_options, filters, options, validator=None))]
-pub(crate) fn delete_where(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    filters: FilterArgument<'_>,
-    options: BTreeMap<String, String>,
-    validator: Option<Py<PyAny>>,
-) -> PyResult<Commit> {
-    let filter = filter(py, filters)?;
-    let validator = validator_of(validator);
-    let written = at_location(py, uri, &storage_options, |location| {
-        client::delete_where(location, &filter, &options, validator)
-    })?;
-    commit_of_write(py, written)
 }

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mortice.services import metadata_table
-from mortice.services.metadata_table import MetadataResult
+from mortice._mortice import MetadataResult
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.write_stages import SparkTasks
+from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,12 +48,6 @@ def build_metadata(
     Raises as `Table.build_metadata`.
     """
     target = WriteTarget.from_options(uri, options)
-    return metadata_table.build_metadata(
-        target.uri,
-        target.storage_options(spark),
-        target.options,
-        add=add,
-        drop=drop,
-        rebuild=rebuild,
-        runner=SparkTasks(spark, parallelism(spark)),
-    )
+    table = Table(target.uri, storage_options=target.storage_options(spark))
+    by_tasks = table.by_tasks(SparkTasks(spark, parallelism(spark)))
+    return by_tasks.build_metadata(target.options, add=add, drop=drop, rebuild=rebuild)

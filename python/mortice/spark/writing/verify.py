@@ -6,12 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mortice._mortice import VerifyResult
 from mortice.errors import InvalidArgumentError
-from mortice.services import verification
-from mortice.services.verification import VerifyResult
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.write_stages import SparkTasks
-from mortice.values.options import checked_bool
+from mortice.table import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,12 +57,6 @@ def verify(
         raise InvalidArgumentError(
             f"verify has options of the storage alone, got {', '.join(sorted(target.options))}; leave them out"
         )
-    return verification.verify(
-        target.uri,
-        target.storage_options(spark),
-        contents=checked_bool("contents", contents),
-        keys=checked_bool("keys", keys),
-        global_keys=checked_bool("global_keys", global_keys),
-        spill_dir=None if spill_dir is None else os.fspath(spill_dir),
-        runner=SparkTasks(spark, parallelism(spark)),
-    )
+    table = Table(target.uri, storage_options=target.storage_options(spark), spill_dir=spill_dir)
+    by_tasks = table.by_tasks(SparkTasks(spark, parallelism(spark)))
+    return by_tasks.verify(contents=contents, keys=keys, global_keys=global_keys)
