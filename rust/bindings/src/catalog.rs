@@ -128,7 +128,7 @@ fn catalog_entries(
     options: &Bound<'_, SyncOptions>,
     spark: Option<String>,
 ) -> PyResult<(Vec<CatalogTable>, Vec<CatalogPartition>)> {
-    let (core, options) = (table.get().core(), &options.get().0);
+    let (core, options) = (table.get().seen(table.py())?, &options.get().0);
     let found = released(table.py(), || catalog::entries(core.opened(), options, spark.as_deref()))?;
     let partitions = found.partitions.into_iter().map(CatalogPartition::from).collect();
     Ok((found.tables.into_iter().map(entry).collect(), partitions))
