@@ -65,3 +65,4 @@ pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
 pub use run::merge_into;
 pub(crate) use run::{own_columns, with_damage_of};
+pub(crate) use shadowed::{ShadowRules, refuse_shadowed};

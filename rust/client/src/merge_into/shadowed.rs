@@ -7,6 +7,7 @@ use super::ordering::{LateRows, late_rows};
 use super::plan::MergePlan;
 use super::stored_rows::{query_of_keys, read_rows};
 use mortice_base::error::Result;
+use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::RowBatches;
 use mortice_table::plan::OpenTable;
 
@@ -20,10 +21,30 @@ pub(super) fn check_inserts(table: &OpenTable, plan: &MergePlan, maker: &GivenKe
     let keys = plan.keys_of_all(maker, new, &names)?;
     let scan = table.read_optimized(&query_of_keys(ordering.iter(), &keys, by_path)?, None)?;
     let bases = read_rows(&scan, new.memory().clone())?;
-    let (matches, mut late) = (Matches::find(&keys, &bases, by_path)?, LateRows::default());
+    refuse_shadowed(&ShadowRules { ordering, names: &names, by_path }, (&keys, new), &bases)
+}
+
+/// By what inserted rows are compared with rows of base files.
+pub(crate) struct ShadowRules<'a> {
+    /// The ordering columns.
+    pub(crate) ordering: &'a [String],
+    /// The columns that messages name keys by.
+    pub(crate) names: &'a [String],
+    /// Whether rows match by partition path, besides the record key.
+    pub(crate) by_path: bool,
+}
+
+/// Refuses new rows, of which the keys are given, if a row of a base file with the same key has a greater ordering
+/// value. Rows of base files have record keys and partition paths.
+pub(crate) fn refuse_shadowed(
+    rules: &ShadowRules<'_>,
+    (keys, new): (&RowKeys, &RowBatches),
+    bases: &RowBatches,
+) -> Result<()> {
+    let (matches, mut late) = (Matches::find(keys, bases, rules.by_path)?, LateRows::default());
     for (given, stored) in matches.chunks() {
         let given = new.take(given)?;
-        late.add(&late_rows(ordering, &given, &bases.take(stored)?)?, &given, &names)?;
+        late.add(&late_rows(rules.ordering, &given, &bases.take(stored)?)?, &given, rules.names)?;
     }
-    late.refuse(ordering)
+    late.refuse(rules.ordering)
 }

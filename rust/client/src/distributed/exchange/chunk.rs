@@ -47,10 +47,12 @@ pub(crate) enum ChunkKind {
     KeyPlaces,
     /// What a task says of the keys that it has sent.
     SentKeys,
+    /// Rows of base files whose keys logs have deleted.
+    DeletedRows,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Rows,
         Self::StoredKeys,
         Self::SlotTags,
@@ -59,6 +61,7 @@ impl ChunkKind {
         Self::ReadReport,
         Self::KeyPlaces,
         Self::SentKeys,
+        Self::DeletedRows,
     ];
 
     /// The number of the kind: its place in [`Self::ALL`].

@@ -3,6 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `prepare_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage` | the stages |
+//! | `deleted_rows` | inserts of keys that logs have deleted |
 //! | `placer`, `tags` | places and tags of rows |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `assigned` | its tasks, and what they have to report |
@@ -11,6 +12,7 @@
 
 mod assigned;
 mod driver;
+mod deleted_rows;
 mod insert_stage;
 mod keys_stage;
 mod move_stage;

@@ -1,5 +1,6 @@
 //! The rows of one slot, merged with the stored rows of their keys, and placed.
 
+use super::deleted_rows::NewRows;
 use super::tag_stage::{place, read_rows};
 use super::tags::SlotTags;
 use crate::distributed::exchange::{ChunkKind, Chunks, Input, OpenWrite, Output, StageStep, TaskAttempt};
@@ -28,11 +29,15 @@ impl StageStep for MoveStage {
             return Err(Error::internal("stored rows of keys that no row has"));
         };
         let (tagged, looked_up) = SlotTags::of_chunk(&tags)?.with_rows(sent)?;
+        let new = NewRows::from_rows(&self.write, &tagged.rows)?;
         let OpenWrite { table, index, settings, .. } = &self.write;
         let input = &mut self.input;
         let stored = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredRows).transpose());
         let stored = stored.map(|chunk| chunk?.batch());
         let merged = merge_with_stored_rows(table, index.as_ref(), (tagged, &looked_up), stored, &settings.keys)?;
+        while let Some(deleted) = self.input.next_of(slot, ChunkKind::DeletedRows)? {
+            new.as_ref().map_or(Ok(()), |new| new.check(&deleted))?;
+        }
         place(&self.write, slot, (&merged, sum), output)?;
         Ok(true)
     }

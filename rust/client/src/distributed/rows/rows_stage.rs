@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::cast::AsArray;
 
+use super::deleted_rows::read_deleted_rows;
 use super::tags::wanted_keys;
 use crate::distributed::exchange::{
     ChunkKind, Chunks, Distributor, Input, KeyHasher, OpenWrite, Output, ReadRowsSpec, SlotAddresses, StageStep,
@@ -21,13 +22,14 @@ pub(crate) struct RowsStage {
     input: Chunks,
     partition: u32,
     chunks: Distributor,
+    deleted: Distributor,
 }
 
 impl RowsStage {
     pub(crate) fn new(write: OpenWrite, spec: ReadRowsSpec, task: TaskAttempt, input: Input) -> Self {
         let (slots, partition) = (SlotAddresses::new(&spec.slots), task.partition);
-        let chunks = Distributor::new(ChunkKind::StoredRows, 0);
-        Self { write, spec, slots, input: Chunks::new(input), partition, chunks }
+        let [chunks, deleted] = [ChunkKind::StoredRows, ChunkKind::DeletedRows].map(|kind| Distributor::new(kind, 0));
+        Self { write, spec, slots, input: Chunks::new(input), partition, chunks, deleted }
     }
 
     fn read(&mut self, group: &(String, String), keys: &BTreeSet<String>, output: &mut Output) -> Result<()> {
@@ -36,18 +38,23 @@ impl RowsStage {
             .zip(&self.spec.slices)
             .find(|(_, slice)| slice.partition == *partition && slice.file_id == *file_id);
         let (number, slice) = found.ok_or_else(|| Error::internal("a file slice that is not there"))?;
-        self.chunks.set_source(number, output)?;
         let keys = keys.iter().map(String::as_str).collect();
+        let stored = read_stored_rows(&self.write.table, slice, &keys, &self.write.schema.types)?;
+        let deleted = read_deleted_rows(&self.write, slice, &keys, &stored)?;
         let mut hasher = KeyHasher::new(self.write.is_global());
-        for batch in read_stored_rows(&self.write.table, slice, &keys, &self.write.schema.types)? {
-            let column =
-                batch.column_by_name(meta_columns::RECORD_KEY).and_then(|column| column.as_string_opt::<i32>());
-            let column = column.ok_or_else(|| Error::internal("stored rows without their keys"))?;
-            let slots = column.iter().flatten().map(|key| self.slots.slot_of(hasher.hash(key, partition)));
-            let targets: Vec<u32> = slots.collect();
-            self.chunks.distribute(&batch, &targets, |slot| self.slots.address(slot, None), output)?;
+        for (chunks, rows) in [(&mut self.chunks, stored), (&mut self.deleted, deleted)] {
+            chunks.set_source(number, output)?;
+            for batch in rows {
+                let column =
+                    batch.column_by_name(meta_columns::RECORD_KEY).and_then(|column| column.as_string_opt::<i32>());
+                let column = column.ok_or_else(|| Error::internal("stored rows without their keys"))?;
+                let slots = column.iter().flatten().map(|key| self.slots.slot_of(hasher.hash(key, partition)));
+                let targets: Vec<u32> = slots.collect();
+                chunks.distribute(&batch, &targets, |slot| self.slots.address(slot, None), output)?;
+            }
+            chunks.flush(output)?;
         }
-        self.chunks.flush(output)
+        Ok(())
     }
 }
 
