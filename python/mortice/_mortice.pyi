@@ -1247,10 +1247,15 @@ class MergePlan:
     """The column that is true in rows that delete their keys: of given rows if they match, and of rows to write."""
     UPDATES: str
     """The column of rows to write that is true in stored rows of which some columns are changed."""
-    MATCHED: str
-    """The column that is true in joined rows that match a stored one."""
+    ACTION: str
+    """The column of joined rows with the number of the action that is done to each; null if there is none."""
+    MISFIT: str
+    """The column of rows that says what is wrong with a value of each; null if nothing is."""
+    REPEATED: str
+    """The condition on groups of pairs of given and stored rows of which it is not known which is to be merged, in SQL:
+    by the numbers of all, `pairs`, and of those that delete nothing, `kept`."""
     GIVEN: str
-    """What the names of the columns of given rows begin with in joined rows."""
+    """What the names of the columns of given rows, and of computed values, begin with in joined rows."""
     STORED: str
     """The same, of stored rows."""
 
@@ -1267,6 +1272,15 @@ class MergePlan:
     def from_bytes(data: bytes) -> MergePlan: ...
     def to_bytes(self) -> bytes: ...
     @property
+    def of_actions(
+        uri: str,
+        storage_options: Mapping[str, str],
+        actions: Sequence[tuple[str, Mapping[str, str]]],
+        options: Mapping[str, str],
+    ) -> MergePlan:
+        """Returns the plan of actions that the engine chooses: the name of each (`update`, `delete`, `insert`), and by
+        columns of the table the columns that have their values."""
+    @staticmethod
     def columns(self) -> ArrowSchema:
         """The table's columns, without meta columns."""
     @property
@@ -1285,27 +1299,26 @@ class MergePlan:
     def by_path(self) -> bool:
         """Whether rows match by partition path, besides the record key."""
     @property
-    def shadow_columns(self) -> list[str]:
-        """The columns by which inserted rows match deleted ones of base files."""
+    def actions(self) -> list[str]:
+        """The names of the actions, by their numbers."""
     @property
-    def shadow_ordering(self) -> list[str]:
-        """The columns by which these may win over inserted rows; empty if none can."""
-    @property
-    def shadows_by_path(self) -> bool:
-        """Whether these match by partition path, besides the record key."""
+    def has_keys(self) -> bool:
+        """Whether keys are columns, and not generated."""
     def with_keys(self, rows: ArrowRows) -> ArrowBatch:
         """Returns a batch of given rows with their record keys and partition paths. Raises for null in `on`."""
     def with_paths(self, rows: ArrowRows) -> ArrowBatch:
         """Returns a batch of rows that have the partition columns with their partition paths."""
     def merge(self, rows: ArrowRows) -> ArrowBatch:
-        """Returns the rows to write, of a batch of joined rows. Raises for updates that readers would not show."""
-    def check_shadowed(self, rows: ArrowRows) -> None:
-        """Raises for inserted rows that deleted rows of base files win over, given both, joined."""
+        """Returns the rows to write, of a batch of joined rows. Raises for updates that readers would not show, and for
+        rows that would be written to another place than that where they are stored."""
     def refuse_repeated(self, rows: ArrowRows) -> None:
         """Raises for keys, as the columns `on`, that several given rows have."""
 
 @final
 class DistributedWrite:
+    @staticmethod
+    def refuse_matched_twice(key: str) -> None:
+        """Raises for the key of a stored row that several given rows match."""
     """The driver's part of a write whose rows are in other processes."""
 
     def __new__(

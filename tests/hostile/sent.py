@@ -120,9 +120,9 @@ def merge_changed(mutator: Mutator, steps: list[str]) -> None:
     plan = _mortice.MergePlan(str(mutator.root), {}, given, clauses, {}, False)
     sender = Sender(mutator, str(mutator.root), 0)
     other = _mortice.MergePlan.from_bytes(sender("merge plan", plan.to_bytes()))
-    _ = (other.columns, other.given, other.used, other.on, other.partitions, other.shadow_columns, other.by_path)
+    _ = (other.columns, other.given, other.used, other.on, other.partitions, other.actions, other.by_path)
     batch = rows(("a", "x", 1, 1.0), ("n", "y", 2, 2.0)).to_batches()[0]
-    getattr(other, mutator.random.choice(["with_keys", "with_paths", "merge", "check_shadowed"]))(batch)
+    getattr(other, mutator.random.choice(["with_keys", "with_paths", "merge"]))(batch)
 
 
 PAYLOADS = {"write": write_changed, "split": read_changed, "merge": merge_changed}

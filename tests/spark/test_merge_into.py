@@ -82,6 +82,27 @@ def test_what_cannot_be_merged_is_refused(spark, tmp_path):
     assert [row["fare"] for row in rows_of(table.uri) if row["id"] == "k1"] == [5.0]
 
 
+@pytest.mark.parametrize("driver_bytes", ["0", pytest.param("1000000", marks=pytest.mark.newest)])
+@pytest.mark.parametrize("index", ["SIMPLE", "GLOBAL_SIMPLE", pytest.param("BLOOM", marks=pytest.mark.newest)])
+def test_an_insert_is_not_lost_to_a_deleted_row(spark, tmp_path, index, driver_bytes):
+    """A log has deleted the row of the base file; without its delete the base row wins over one with a lower value."""
+    table = table_at(tmp_path / "t")
+    table.delete(pa.table({"id": ["k1", "k2"], "city": ["rome", "oslo"]}))
+    options = {"hoodie.index.type": index, "mortice.write.driver.bytes": driver_bytes}
+
+    def merge(ts):
+        frame = spark.createDataFrame([("k1", "rome", 7.0, ts, "U"), ("k9", "rome", 8.0, 1, "U")], DDL)
+        mortice.spark.merge_into(frame, table.uri, when_matched_update=["fare"], options=options)
+
+    before = rows_of(table.uri)
+    with pytest.raises(InvalidArgumentError, match=r"key \['k1'.*less than the stored one.*compacted"):
+        merge(9)
+    assert rows_of(table.uri) == before
+    merge(10)
+    found = {row["id"]: (row["fare"], row["ts"]) for row in rows_of(table.uri)}
+    assert (found["k1"], found["k9"], "k2" in found) == ((7.0, 10), (8.0, 1), False)
+
+
 TYPES = "id int, n int, price decimal(10,2), day date, s string, f float"
 STORED = [(1, 10, Decimal("1.50"), dt.date(2024, 7, 1), "s", 1.5)]
 TYPED_OPTIONS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mortice._mortice import MergePlan
 from mortice.errors import InvalidArgumentError
 from mortice.spark.statements.tokens import quoted
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType, StructType
 
-MISFIT = "_mortice_misfit"
+MISFIT = MergePlan.MISFIT
 """A column of the rows: what is wrong with a value, or null."""
 CASE_SENSITIVE = "spark.sql.caseSensitive"
 
@@ -64,19 +65,14 @@ def with_table_types(marked: DataFrame, names: Sequence[str], table: StructType,
             "",
             f.lit(f"column {name!r}: the value "),
             column.cast("string"),
-            f.lit(f" of type {given.dataType.simpleString()} does not fit the table's {kind.simpleString()}"),
+            f.lit(
+                f" of type {given.dataType.simpleString()} does not fit the table's {kind.simpleString()}; cast the "
+                "column before the merge, or leave these rows out"
+            ),
         )
         misfits.append(f.when(column.isNotNull() & ~column.eqNullSafe(back), message))
     misfit = f.coalesce(*misfits) if misfits else f.lit(None).cast("string")
     return marked.select(*columns, misfit.alias(MISFIT))
-
-
-def check_fit(rows: DataFrame) -> DataFrame:
-    """Returns the rows without `MISFIT`. Raises `InvalidArgumentError` if a value does not fit the table."""
-    found = rows.where(f"{MISFIT} is not null").select(MISFIT).limit(1).collect()
-    if found:
-        raise InvalidArgumentError(f"{found[0][0]}; cast the column before the merge, or leave these rows out")
-    return rows.drop(MISFIT)
 
 
 def try_cast(name: str, *kinds: DataType) -> Column:

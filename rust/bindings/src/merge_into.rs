@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arrow_array::RecordBatch;
 use mortice::client::WriteInput;
 use mortice::client::{
-    self, DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan as Core,
-    NotMatched, PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN,
+    self, ACTION_COLUMN, ClauseAction, DELETES_COLUMN, GIVEN_PREFIX, KEY_COLUMN, MISFIT_COLUMN, MergeClauses,
+    MergePlan as Core, NotMatched, PATH_COLUMN, REPEATED, RowAction, STORED_PREFIX, UPDATES_COLUMN, matched_twice,
 };
 use mortice::{OpenTable, ReadOptions, storage};
 use pyo3::prelude::*;
@@ -79,7 +79,11 @@ impl MergePlan {
     #[classattr]
     const STORED: &'static str = STORED_PREFIX;
     #[classattr]
-    const MATCHED: &'static str = MATCHED_COLUMN;
+    const ACTION: &'static str = ACTION_COLUMN;
+    #[classattr]
+    const MISFIT: &'static str = MISFIT_COLUMN;
+    #[classattr]
+    const REPEATED: &'static str = REPEATED;
 
     #[new]
     #[allow(clippy::too_many_arguments)]
@@ -102,6 +106,25 @@ impl MergePlan {
             };
             plan.check_joined_by_keys().map_err(|error| error.in_file(uri))?;
             Ok(Self(plan))
+        })
+    }
+
+    /// Resolves changes of rows for which another engine chooses the action: its name, columns of the table and the
+    /// columns that have their values.
+    #[staticmethod]
+    fn of_actions(
+        py: Python<'_>,
+        uri: &str,
+        storage_options: StorageArgument,
+        actions: Vec<(String, BTreeMap<String, String>)>,
+        options: BTreeMap<String, String>,
+    ) -> PyResult<Self> {
+        let action = |(name, values): (String, _)| Ok(RowAction { action: ClauseAction::parse(&name)?, values });
+        released(py, || {
+            let storage = storage::needed_options(uri, &storage_options)?;
+            let table = OpenTable::open(uri, &storage, ReadOptions::default())?;
+            let actions = actions.into_iter().map(action).collect::<mortice::Result<_>>()?;
+            Core::of_actions(&table, actions, &options).map(Self)
         })
     }
 
@@ -146,18 +169,13 @@ impl MergePlan {
     }
 
     #[getter]
-    fn shadow_columns(&self) -> Vec<String> {
-        self.0.shadow_columns()
+    fn actions(&self) -> Vec<&str> {
+        self.0.actions().iter().map(|one| one.action.name()).collect()
     }
 
     #[getter]
-    fn shadow_ordering(&self) -> Vec<String> {
-        self.0.shadow_ordering().to_vec()
-    }
-
-    #[getter]
-    fn shadows_by_path(&self) -> bool {
-        self.0.shadows_by_path()
+    fn has_keys(&self) -> bool {
+        self.0.has_keys()
     }
 
     fn with_keys(&self, rows: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
@@ -169,18 +187,17 @@ impl MergePlan {
     }
 
     fn merge(&self, rows: &Bound<'_, PyAny>) -> PyResult<ArrowBatch> {
-        self.map(rows, |rows| self.0.merge_joined(&JoinedRows::from_columns(rows)?))
-    }
-
-    fn check_shadowed(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        let batches = ArrowInput::from_python(rows)?;
-        let check = |rows: &RecordBatch| self.0.check_shadowed(&JoinedRows::from_columns(rows)?);
-        released(rows.py(), || batches.into_iter().try_for_each(|rows| check(&rows?)))
+        self.map(rows, |rows| self.0.merge_chosen(rows))
     }
 
     fn refuse_repeated(&self, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         let batches = ArrowInput::from_python(rows)?;
         released(rows.py(), || batches.into_iter().try_for_each(|rows| self.0.refuse_repeated(&rows?)))
+    }
+
+    #[staticmethod]
+    fn refuse_matched_twice(py: Python<'_>, key: &str) -> PyResult<()> {
+        Err(raised(py, &matched_twice(key)))
     }
 }
 

@@ -43,8 +43,8 @@ pub use create_for_write::{create_table_for_write, forget_schema};
 pub use delete_partitions::delete_partitions;
 pub use delete_where::delete_where;
 pub use merge_into::{
-    DELETES_COLUMN, GIVEN_PREFIX, JoinedRows, KEY_COLUMN, MATCHED_COLUMN, MergeClauses, MergePlan, NotMatched,
-    PATH_COLUMN, STORED_PREFIX, UPDATES_COLUMN, merge_into,
+    ACTION_COLUMN, DELETES_COLUMN, GIVEN_PREFIX, KEY_COLUMN, MISFIT_COLUMN, MergeClauses, MergePlan, NotMatched,
+    PATH_COLUMN, REPEATED, RowAction, STORED_PREFIX, UPDATES_COLUMN, matched_twice, merge_into,
 };
 pub use read_state::MergeSource;
 pub use retries::pause_after_conflict;

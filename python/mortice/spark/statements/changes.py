@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.task_errors import typed_errors
-from mortice.spark.merge_frame import persisted
+from mortice.spark.row_actions import persisted
 from mortice.spark.statements.cursor import Cursor, valued_partition
 from mortice.spark.statements.inserts import listed_names, planned_insert
 from mortice.spark.statements.queries import Views

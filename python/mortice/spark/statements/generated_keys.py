@@ -10,21 +10,16 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from mortice._mortice import Commit
-from mortice.errors import InvalidArgumentError, UnsupportedError, WriteConflictError
-from mortice.spark.merge_frame import DELETES, PARTITION_PATH, RECORD_KEY
+from mortice._mortice import Commit, MergePlan
+from mortice.errors import UnsupportedError, WriteConflictError
+from mortice.spark.row_actions import PARTITION_PATH, RECORD_KEY, RowAction, persisted
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.statements.tokens import quoted
-from mortice.spark.writing.write import write_frame
+from mortice.spark.writing.write import committed, write_frame
 from mortice.table import Table
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
-_FOUND = "_mortice_found"
-_PLAIN = ("string", "int", "bigint", "smallint", "tinyint", "boolean")
-_NOT_IN_PATHS = r"[/:%=*?\"\\\x00-\x1f]|^\.{0,2}$"
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 _SERVICES = ("rollback", "clean", "savepoint", "indexing")
 
 
@@ -40,45 +35,42 @@ class GeneratedKeys:
         self.table = table
         self.known = _writes(table)
 
-    def write(self, rows: DataFrame, target: WriteTarget, names: Sequence[str]) -> Commit:
+    def write(self, rows: DataFrame, target: WriteTarget, actions: Sequence[RowAction]) -> Commit:
         """Writes changed rows in one commit.
 
         Args:
-            rows: The rows as they are to be, their marks, and the stored ones, as `RowChanges` has them.
+            rows: The rows as they are to be, their marks, and the keys and partition paths of stored ones.
             target: The table.
-            names: The columns of the table.
+            actions: What is done to rows.
         """
+        kinds = {action.kind == "delete" for action in actions}
+        if len(kinds) == 1:
+            return self._written(rows, target, deletes=True in kinds)
+        with persisted(rows) as kept:
+            marks = {bool(row[0]) for row in kept.select(MergePlan.DELETES).distinct().collect()}
+            if len(marks) > 1:
+                raise UnsupportedError(
+                    "the statement deletes some rows and writes others, in a table with generated keys; use one "
+                    "statement for each",
+                    path=self.table.uri,
+                )
+            return self._written(kept, target, deletes=True in marks)
+
+    def _written(self, rows: DataFrame, target: WriteTarget, *, deletes: bool) -> Commit:
         from pyspark.sql import functions as f
 
-        counts = {bool(row[0]): row[1] for row in rows.groupBy(DELETES).count().collect()}
-        if len(counts) > 1:
-            raise UnsupportedError(
-                "the statement deletes some rows and writes others, in a table with generated keys; use one statement "
-                "for each",
-                path=self.table.uri,
-            )
-        key, path = (f.col(f"_mortice_stored_{len(names) + at}") for at in (0, 1))
-        if True in counts:
-            gone = rows.select(key.alias(RECORD_KEY), path.alias(PARTITION_PATH))
-            return self._committed(gone, target, "delete")
-        self._check(rows, names)
+        if deletes:
+            return self._committed(rows.select(RECORD_KEY, PARTITION_PATH), target, "delete")
         made = f.concat(
             f.lit(datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]),
             *(f.lit("_"), f.spark_partition_id().cast("string")),
             *(f.lit("_"), f.monotonically_increasing_id().cast("string")),
         )
-        new = rows.select(
-            *(f.col(quoted(name)) for name in names),
-            f.when(f.col(_FOUND), key).otherwise(made).alias(RECORD_KEY),
-            f.when(f.col(_FOUND), path).otherwise(self._path()).alias(PARTITION_PATH),
-        )
-        return self._committed(new, target, "upsert")
+        new = rows.drop(MergePlan.DELETES, MergePlan.UPDATES)
+        return self._committed(new.withColumn(RECORD_KEY, f.coalesce(RECORD_KEY, made)), target, "upsert")
 
     def _committed(self, rows: DataFrame, target: WriteTarget, operation: str) -> Commit:
-        commit = write_frame(rows, target, operation, "append", [self._unchanged])
-        if commit is None:
-            raise AssertionError("a write in mode append has no commit")
-        return commit
+        return committed(write_frame(rows, target, operation, "append", [self._unchanged]))
 
     def _unchanged(self, table: Table) -> None:
         """Refuses the commit if another writer has committed since the table was opened."""
@@ -91,51 +83,3 @@ class GeneratedKeys:
                 "another writer has changed the table since its rows were read; run the statement again",
                 path=self.table.uri,
             )
-
-    def _check(self, rows: DataFrame, names: Sequence[str]) -> None:
-        """Refuses other partitions of stored rows, and ordering values that are less than the stored ones."""
-        from pyspark.sql import functions as f
-
-        def stored(name: str) -> Column:
-            return f.col(f"_mortice_stored_{names.index(name)}")
-
-        fields = [name for name in self.table.partition_fields if name in names]
-        moved = [~f.col(quoted(name)).eqNullSafe(stored(name)) for name in fields]
-        late = [f.col(quoted(name)) < stored(name) for name in self.table.ordering_fields if name in names]
-        found = rows.where(_FOUND)
-        for conditions, what in ((moved, "changes the partition"), (late, "lessens the ordering value")):
-            for condition in conditions:
-                if found.where(condition).limit(1).collect():
-                    raise UnsupportedError(
-                        f"the statement {what} of a row; delete the row and insert another", path=self.table.uri
-                    )
-        new = rows.where(~f.col(_FOUND))
-        for name in fields:
-            kind = rows.schema[name].dataType.simpleString()
-            if kind not in _PLAIN or self._is_encoded():
-                if new.limit(1).collect():
-                    raise UnsupportedError(
-                        f"new rows of a table with generated keys that is partitioned by {name} ({kind}); insert them "
-                        "by INSERT INTO",
-                        path=self.table.uri,
-                    )
-            elif kind == "string":
-                wrong = new.where(f.col(quoted(name)).rlike(_NOT_IN_PATHS)).select(quoted(name)).limit(1).collect()
-                if wrong:
-                    raise InvalidArgumentError(
-                        f"column {name!r} cannot be part of a partition path: {wrong[0][0]!r}", path=self.table.uri
-                    )
-
-    def _is_encoded(self) -> bool:
-        return self.table.properties.get("hoodie.datasource.write.partitionpath.urlencode", "").lower() == "true"
-
-    def _path(self) -> Column:
-        """Returns the partition path of new rows, as Hudi's key generators for plain columns make it."""
-        from pyspark.sql import functions as f
-
-        named = self.table.properties.get("hoodie.datasource.write.hive_style_partitioning", "").lower() == "true"
-        parts = []
-        for name in self.table.partition_fields:
-            value = f.coalesce(f.col(quoted(name)).cast("string"), f.lit(_NULL))
-            parts.append(f.concat(f.lit(f"{name}="), value) if named else value)
-        return f.concat_ws("/", *parts) if parts else f.lit("")

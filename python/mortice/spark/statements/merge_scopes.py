@@ -7,37 +7,38 @@ the source alone see the source, and those of rows that are in the table alone s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mortice._mortice import MergePlan
+from mortice.spark.row_actions import RowAction, chosen
 from mortice.spark.statements.target_table import VALUE
 from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-__all__ = ["ACTION", "FOUND", "MATCHED", "ROW", "STORED", "MergeScopes", "RowAction"]
+__all__ = ["MATCHED", "ROW", "MergeScopes", "value_columns"]
 
-ACTION, MATCHED, FOUND = "_mortice_action", "_mortice_matched", "_mortice_found"
-ROW = "_mortice_row"
-"""The column with the number of a stored row, which several source rows may match."""
-STORED = "_mortice_stored_"
-"""The beginning of the names of stored columns, whose numbers follow."""
+ACTION, STORED = MergePlan.ACTION, MergePlan.STORED
+MATCHED, ROW = "_mortice_matched", "_mortice_row"
+"""The columns that are not null in rows with a source row, and the number of a stored row, which several may match."""
 _GIVEN = "_mortice_given_"
 
 
-@dataclass(frozen=True)
-class RowAction:
-    """What happens to the rows for which a condition is true, unless an earlier action has taken them."""
+def value_columns(actions: Mapping[int, RowAction], columns: Sequence[str]) -> dict[str, Column]:
+    """Returns the values of actions, each null in the rows of other actions, by the names that they get.
 
-    kind: str
-    """`update`, `delete` or `insert`."""
-    side: str
-    """Which rows these are: `matched`, `target` (without a source row) or `source` (without a target row)."""
-    condition: str | None
-    """SQL; None is true for all."""
-    values: Mapping[str, str]
-    """Expressions by column, in SQL."""
+    Args:
+        actions: The actions by their numbers.
+        columns: The columns of the table, whose numbers the names of values have.
+    """
+    from pyspark.sql import functions as f
+
+    return {
+        f"{VALUE}{at}_{columns.index(name)}": f.when(f.col(ACTION) == at, f.expr(str(text)))
+        for at, action in actions.items()
+        for name, text in (action.values or {}).items()
+    }
 
 
 class MergeScopes:
@@ -55,9 +56,8 @@ class MergeScopes:
 
         self.alias, self.name = alias, name
         self._stored, self._given = list(stored.columns), list(source.columns)
-        kept = [f.col(quoted(one)).alias(f"{STORED}{at}") for at, one in enumerate(self._stored)]
-        marks = [f.lit(True).alias(FOUND), f.monotonically_increasing_id().alias(ROW)]
-        self.left = stored.select("*", *kept, *marks).alias(alias)
+        kept = [f.col(quoted(one)).alias(f"{STORED}{one}") for one in self._stored]
+        self.left = stored.select("*", *kept, f.monotonically_increasing_id().alias(ROW)).alias(alias)
         numbered = source.toDF(*(f"{_GIVEN}{at}" for at in range(len(self._given))))
         again = [f.col(f"{_GIVEN}{at}").alias(one) for at, one in enumerate(self._given)]
         self.right = numbered.select(*again, "*", f.lit(True).alias(MATCHED)).alias(name)
@@ -81,7 +81,7 @@ class MergeScopes:
         for action in actions:
             if action.condition is not None:
                 yield seen[action.side], action.condition
-            yield from ((seen[action.side], text) for text in action.values.values())
+            yield from ((seen[action.side], text) for text in (action.values or {}).values())
 
     def paired(self, joined: DataFrame, actions: Sequence[RowAction]) -> DataFrame:
         """Returns the joined rows with the actions of matched ones.
@@ -92,9 +92,7 @@ class MergeScopes:
         """
         from pyspark.sql import functions as f
 
-        matched = {at: action for at, action in enumerate(actions) if action.side == "matched"}
-        rows = joined.withColumn(ACTION, f.lit(None).cast("int"))
-        return rows.withColumn(ACTION, _chosen("matched", matched))
+        return self._with_action(joined.withColumn(ACTION, f.lit(None).cast("int")), _of_side("matched", actions))
 
     def acted(self, joined: DataFrame, actions: Sequence[RowAction], columns: Sequence[str]) -> DataFrame:
         """Returns the rows that actions take: their stored columns, the action, and its values.
@@ -106,40 +104,32 @@ class MergeScopes:
         """
         from pyspark.sql import functions as f
 
-        kept = [f"{STORED}{at}" for at in range(len(self._stored))]
         given = [f"{_GIVEN}{at}" for at in range(len(self._given))]
+        passed = [quoted(name) for name in [*(f"{STORED}{one}" for one in self._stored), *given, ROW, MATCHED]]
         rows = joined.withColumn(ACTION, f.lit(None).cast("int"))
-        passed = [*kept, *given, FOUND, MATCHED]
         for side in ("matched", "target", "source"):
-            of_side = {at: action for at, action in enumerate(actions) if action.side == side}
+            of_side = _of_side(side, actions)
             if not of_side and side != "matched":
                 continue
             if side == "target":
-                again = [f.col(f"{STORED}{at}").alias(one) for at, one in enumerate(self._stored)]
+                again = [f.col(quoted(f"{STORED}{one}")).alias(one) for one in self._stored]
                 rows = rows.select("*", *again).alias(self.alias)
             if side == "source":
                 again = [f.col(f"{_GIVEN}{at}").alias(one) for at, one in enumerate(self._given)]
                 rows = rows.select("*", *again).alias(self.name)
-            rows = rows.withColumn(ACTION, _chosen(side, of_side))
-            values = [
-                f.when(f.col(ACTION) == at, f.expr(str(text))).alias(f"{VALUE}{at}_{columns.index(name)}")
-                for at, action in of_side.items()
-                for name, text in action.values.items()
-            ]
-            rows = rows.select(*passed, ACTION, *values)
-            passed += [f"{VALUE}{at}_{columns.index(name)}" for at, one in of_side.items() for name in one.values]
-        return rows.drop(*given, MATCHED).where(f.col(ACTION).isNotNull())
+            values = value_columns(of_side, columns)
+            computed = [value.alias(name) for name, value in values.items()]
+            rows = self._with_action(rows, of_side).select(*passed, ACTION, *computed)
+            passed += values
+        return rows.drop(*given, ROW, MATCHED).where(f.col(ACTION).isNotNull())
+
+    @staticmethod
+    def _with_action(rows: DataFrame, actions: Mapping[int, RowAction]) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        stored, given = f.col(ROW).isNotNull(), f.col(MATCHED).isNotNull()
+        return rows.withColumn(ACTION, chosen(actions, otherwise=f.col(ACTION), stored=stored, given=given))
 
 
-def _chosen(side: str, actions: Mapping[int, RowAction]) -> Column:
-    from pyspark.sql import functions as f
-
-    is_stored, is_given = {"matched": (True, True), "target": (True, False), "source": (False, True)}[side]
-    chosen = f.col(ACTION)
-    for at, action in reversed(list(actions.items())):
-        is_taken = f.col(FOUND).isNotNull() if is_stored else f.col(FOUND).isNull()
-        is_taken &= f.col(MATCHED).isNotNull() if is_given else f.col(MATCHED).isNull()
-        if action.condition is not None:
-            is_taken &= f.expr(str(action.condition))
-        chosen = f.when(is_taken, f.lit(at)).otherwise(chosen)
-    return chosen
+def _of_side(side: str, actions: Sequence[RowAction]) -> dict[int, RowAction]:
+    return {at: action for at, action in enumerate(actions) if action.side == side}

@@ -20,7 +20,7 @@ from mortice.values.argument_types import OptionValue
 from mortice.values.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 
@@ -67,13 +67,23 @@ class TargetTable:
             )
         return str(found[0])
 
-    def check_fit(self, rows: DataFrame, *, casts_strings: bool = False) -> None:
-        """Refuses values that the types of their columns cannot hold, as Spark's store assignment does.
+    def check_fit(self, rows: DataFrame) -> None:
+        """Refuses values that the types of their columns cannot hold, as Spark's store assignment does."""
+        misfit = self.misfit(rows)
+        if misfit is not None:
+            found = rows.select(misfit.alias(MISFIT)).where(f"{MISFIT} is not null").limit(1).collect()
+            if found:
+                raise InvalidArgumentError(str(found[0][0]), path=self.target.uri)
+
+    def misfit(self, rows: DataFrame, *, casts_strings: bool = False) -> Column | None:
+        """Returns what is wrong with a value of a row, null if nothing is; None if nothing can be.
 
         Args:
             rows: The rows.
             casts_strings: Strings are cast to other types, as Hudi's MERGE and UPDATE do; one that is no value of the
                 type is refused.
+
+        Raises `InvalidArgumentError` for types of which no value fits.
         """
         from pyspark.sql import functions as f
 
@@ -98,10 +108,7 @@ class TargetTable:
             text = f"column {column.name!r} cannot hold a value of type {field.dataType.simpleString()}: "
             is_lost = f.col(field.name).isNotNull() & try_cast(field.name, column.dataType).isNull()
             misfits.append(f.when(is_lost, f.concat(f.lit(text), f.col(field.name).cast("string"))))
-        if misfits:
-            found = rows.select(f.coalesce(*misfits).alias(MISFIT)).where(f"{MISFIT} is not null").limit(1).collect()
-            if found:
-                raise InvalidArgumentError(str(found[0][0]), path=self.target.uri)
+        return f.coalesce(*misfits) if misfits else None
 
 
 _PATH, _OPERATION = "_hoodie_partition_path", "_hoodie_operation"

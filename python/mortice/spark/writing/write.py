@@ -198,6 +198,13 @@ def write_frame(  # noqa: PLR0917
     return run() if merge else retried(run, target.options)
 
 
+def committed(commit: Commit | None) -> Commit:
+    """Returns the commit of a write in mode `append`."""
+    if commit is None:
+        raise AssertionError("a write in mode append has no commit")
+    return commit
+
+
 def retried(run: Callable[[], Commit], options: Mapping[str, str]) -> Commit:
     """Runs a write, and again after a conflict with another writer, as often as options say."""
     for attempt in itertools.count(1):

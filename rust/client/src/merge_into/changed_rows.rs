@@ -14,10 +14,10 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use arrow_select::filter::filter_record_batch;
 
+use super::chosen_columns::{STORED_PREFIX, side};
+use super::chosen_rows::{DELETES_COLUMN, UPDATES_COLUMN, set_values};
 use super::clauses::{MergeClauses, NotMatched};
 use super::given_keys::GivenKeys;
-use super::joined_columns::{STORED_PREFIX, side};
-use super::joined_rows::{DELETES_COLUMN, UPDATES_COLUMN, set_values};
 use super::key_text::key_text;
 use super::keyed_rows::projected;
 use super::matching::strings;
@@ -157,18 +157,8 @@ impl ChangedRows<'_> {
             sides.push((meta_columns::PARTITION_PATH, &keys.partitions));
         }
         for (name, made) in sides {
-            let stored = strings(batch, name)?;
-            let differs = |row: &usize| {
-                let read = stored.is_valid(*row).then(|| stored.value(*row));
-                read != made.is_valid(*row).then(|| made.value(*row))
-            };
-            if let Some(row) = is_stored.set_indices().find(differs) {
-                let key = key_text(batch, &self.plan.shadow_columns(), row)?;
-                let read = if stored.is_valid(row) { stored.value(row) } else { "" };
-                return Err(Error::unsupported(format!(
-                    "the change of the row {key}: its {name} is '{read}', and its columns make '{}', so that it would be written to another place; read the rows, change them, and upsert them",
-                    made.value(row)
-                )));
+            if let Some(row) = first_other(strings(batch, name)?, made, is_stored) {
+                return Err(other_place(self.plan, batch, batch, (name, made), row)?);
             }
         }
         Ok(())
@@ -183,6 +173,29 @@ impl ChangedRows<'_> {
         let is_late = &late_rows(&ordering, batch, &stored)? & updates;
         late.add(&is_late, batch, &self.plan.shadow_columns())
     }
+}
+
+/// The first of some rows whose stored string is not the one that its columns make.
+pub(super) fn first_other(stored: &StringArray, made: &StringArray, rows: &BooleanBuffer) -> Option<usize> {
+    let value = |strings: &StringArray, row: usize| strings.is_valid(row).then(|| strings.value(row).to_owned());
+    rows.set_indices().find(|row| value(stored, *row) != value(made, *row))
+}
+
+/// The error of a row that would be written to another place. `rows` have its columns, `stored` its meta columns.
+pub(super) fn other_place(
+    plan: &MergePlan,
+    rows: &RecordBatch,
+    stored: &RecordBatch,
+    (name, made): (&str, &StringArray),
+    row: usize,
+) -> Result<Error> {
+    let key = key_text(rows, &plan.shadow_columns(), row)?;
+    let read = strings(stored, name)?;
+    let read = if read.is_valid(row) { read.value(row) } else { "" };
+    Ok(Error::unsupported(format!(
+        "the change of the row {key}: its {name} is '{read}', and its columns make '{}', so that it would be written to another place; read the rows, change them, and upsert them",
+        made.value(row)
+    )))
 }
 
 fn key_types() -> Result<DistinctKeys> {

@@ -1,6 +1,55 @@
 //! What a merge is to do, as far as it is known without the table.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
 use mortice_base::error::{Error, Result};
+
+/// What a clause does to its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClauseAction {
+    /// Stored rows get other values.
+    Update,
+    /// Stored rows are deleted.
+    Delete,
+    /// New rows are made.
+    Insert,
+}
+
+impl ClauseAction {
+    /// Reads the name of an action.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for another name.
+    pub fn parse(name: &str) -> Result<Self> {
+        [Self::Update, Self::Delete, Self::Insert]
+            .into_iter()
+            .find(|action| action.name() == name)
+            .ok_or_else(|| Error::invalid_argument(format!("a clause of a merge has no action {name:?}")))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Insert => "insert",
+        }
+    }
+}
+
+/// What is done to the rows that have its number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowAction {
+    /// What is done.
+    pub action: ClauseAction,
+    /// Columns of the table, and the columns of the given rows that have their values. Of the others a new row has
+    /// null, and a stored one what it has.
+    pub values: BTreeMap<String, String>,
+}
 
 /// What a merge is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
+use super::chosen_columns::refuse_misfits;
 use super::given_keys::GivenKeys;
 use super::plan::MergePlan;
 use super::table_types::{batch_of, columns_of_table};
@@ -59,10 +60,11 @@ impl MergePlan {
         columns_of_table(&projected(rows, names)?, &self.used_columns(), self.row_options.fills_missing)
     }
 
-    /// Some columns of rows, among them partition paths, in the table's types.
+    /// Some columns of rows, among them record keys and partition paths, in the table's types.
     pub(super) fn columns_in_table_types(&self, rows: &RecordBatch, names: &[String]) -> Result<RecordBatch> {
-        let path = Field::new(meta_columns::PARTITION_PATH, DataType::Utf8, true);
-        let columns = self.columns.fields().iter().cloned().chain([Arc::new(path)]);
+        let meta = [meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH];
+        let meta = meta.map(|name| Arc::new(Field::new(name, DataType::Utf8, true)));
+        let columns = self.columns.fields().iter().cloned().chain(meta);
         let columns = Schema::new(columns.collect::<Vec<FieldRef>>());
         columns_of_table(&projected(rows, names)?, &columns, self.row_options.fills_missing)
     }
@@ -122,16 +124,13 @@ impl MergePlan {
     /// joins them with stored rows by.
     ///
     /// # Errors
-    /// As for [`Self::keys_of`]; `InvalidArgument` for null in a column that matches, and for values that the table
-    /// does not hold.
+    /// As for [`Self::keys_of`]; `InvalidArgument` for null in a column that matches, for values that the table does
+    /// not hold, and for those that another engine has found ([`MISFIT_COLUMN`](super::MISFIT_COLUMN)).
     pub fn with_keys(&self, rows: &RecordBatch) -> Result<RecordBatch> {
-        let mut by = self.on.clone();
-        if !self.shadow_ordering().is_empty() {
-            by.extend(self.shadow_columns().into_iter().filter(|name| !self.on.contains(name)));
-        }
-        let typed = self.columns_in_table_types(rows, &by)?;
+        refuse_misfits(rows)?;
+        let typed = self.columns_in_table_types(rows, &self.on)?;
         self.check_no_nulls(&typed)?;
-        let RowKeys { record_keys, partitions } = self.keys_of(&self.given_keys()?, &typed, &by, 0)?;
+        let RowKeys { record_keys, partitions } = self.keys_of(&self.given_keys()?, &typed, &self.on, 0)?;
         with_strings(rows, [(KEY_COLUMN, record_keys), (PATH_COLUMN, partitions)])
     }
 

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::filter::{filter, filter_record_batch};
 
+use super::chosen_rows::ChosenRows;
 use super::given_keys::GivenKeys;
-use super::joined_rows::JoinedRows;
 use super::matching::{CHUNK_ROWS, Matches};
 use super::ordering::{LateRows, late_rows};
 use super::plan::MergePlan;
@@ -17,6 +17,7 @@ use super::repeated_keys::{DistinctKeys, repeated_key};
 use super::selected_rows::deleted_rows;
 use super::shadowed::check_inserts;
 use super::stored_rows::{query_of_keys, read_rows};
+use super::table_types::batch_of;
 use mortice_base::error::{Error, Result};
 use mortice_formats::filter::Filter;
 use mortice_merge::keys::RowKeys;
@@ -155,8 +156,8 @@ impl<'a> RowMerge<'a> {
         let ordering = self.plan.updated_ordering();
         let is_late = &late_rows(&ordering, &given, &stored)? & &!is_deleted.values();
         matched.late.add(&is_late, &given, &self.plan.on)?;
-        let is_matched = BooleanArray::from(BooleanBuffer::new_set(given.num_rows()));
-        matched.merged.push(self.plan.rows_to_write(&JoinedRows { given, stored, is_matched, is_deleted })?);
+        let masks = self.plan.masks(&BooleanBuffer::new_set(given.num_rows()), is_deleted.values());
+        matched.merged.push(self.plan.rows_to_write(&ChosenRows { given, stored, masks })?);
         Ok(())
     }
 
@@ -191,10 +192,10 @@ impl<'a> RowMerge<'a> {
         for rows in new.batches() {
             for start in (0..rows.num_rows()).step_by(CHUNK_ROWS) {
                 let given = rows.slice(start, CHUNK_ROWS.min(rows.num_rows().saturating_sub(start)));
-                let no = BooleanArray::from(BooleanBuffer::new_unset(given.num_rows()));
-                let stored = given.slice(0, 0);
-                let rows = JoinedRows { given, stored, is_matched: no.clone(), is_deleted: no };
-                merged.push(self.plan.rows_to_write(&rows)?);
+                let no = BooleanBuffer::new_unset(given.num_rows());
+                let stored = batch_of(Vec::new(), Vec::new(), given.num_rows())?;
+                let masks = self.plan.masks(&no, &no);
+                merged.push(self.plan.rows_to_write(&ChosenRows { given, stored, masks })?);
             }
         }
         Ok(())

@@ -6,8 +6,8 @@
 //! rows are written with all their columns, as one upsert with the rows that are inserted and deleted.
 //!
 //! ```text
-//! clauses ─> plan ─┬─> run: keys ─> stored_rows ─> matching ─> joined_rows ─> write        one process
-//!                  └─> keyed rows ─> (a join of another engine) ─> joined_rows             mortice.spark
+//! clauses ─> plan ─┬─> run: keys ─> stored_rows ─> matching ─> chosen_rows ─> write        one process
+//!                  └─> keyed rows ─> (a join of another engine) ─> chosen_rows             mortice.spark
 //! ```
 //! | file | job |
 //! |---|---|
@@ -26,17 +26,19 @@
 //! | `selected_rows` | which rows a filter selects |
 //! | `ordering` | updates that readers would not show |
 //! | `shadowed` | inserts that readers would not show |
-//! | `joined_rows` | rows to write, of given rows beside stored ones |
-//! | `joined_columns` | such rows of another engine, as one batch |
+//! | `chosen_rows` | rows to write, by the actions that are chosen for given rows beside stored ones |
+//! | `chosen_columns` | such rows of another engine, as one batch |
+//! | `chosen_checks` | what is written of them, checked against what was stored |
 //! | `merged_rows` | rows to write, of all given rows |
 //! | `run` | from given rows to the commit |
 //! | `changed_rows` | rows that another module has changed, by expressions |
 
 mod changed_rows;
+mod chosen_checks;
+mod chosen_columns;
+mod chosen_rows;
 mod clauses;
 mod given_keys;
-mod joined_columns;
-mod joined_rows;
 mod key_text;
 mod keyed_rows;
 mod matching;
@@ -56,10 +58,11 @@ mod table_types;
 pub(crate) mod testing;
 
 pub(crate) use changed_rows::{check_changes, only, rows_of_keys, write_changes};
-pub use clauses::{MergeClauses, NotMatched};
-pub use joined_columns::{GIVEN_PREFIX, MATCHED_COLUMN, STORED_PREFIX};
-pub(crate) use joined_rows::set_values;
-pub use joined_rows::{DELETES_COLUMN, JoinedRows, UPDATES_COLUMN};
+pub use chosen_checks::{REPEATED, matched_twice};
+pub use chosen_columns::{ACTION_COLUMN, GIVEN_PREFIX, MISFIT_COLUMN, STORED_PREFIX};
+pub(crate) use chosen_rows::set_values;
+pub use chosen_rows::{DELETES_COLUMN, UPDATES_COLUMN};
+pub use clauses::{ClauseAction, MergeClauses, NotMatched, RowAction};
 pub(crate) use key_text::key_value;
 pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;

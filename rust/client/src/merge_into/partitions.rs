@@ -56,7 +56,7 @@ impl MergePlan {
         batch_of(fields.collect(), arrays.collect::<Result<_>>()?, columns.num_rows())
     }
 
-    fn unmatched_path(&self, path: &str) -> Error {
+    pub(super) fn unmatched_path(&self, path: &str) -> Error {
         let names: Vec<&str> =
             self.partitions.iter().filter(|name| !self.on.contains(name)).map(String::as_str).collect();
         Error::unsupported(format!(

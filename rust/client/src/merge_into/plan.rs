@@ -1,17 +1,17 @@
 //! A merge, resolved: its clauses, the table and the columns of the rows agree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 
-use super::clauses::{MergeClauses, NotMatched};
+use super::clauses::{ClauseAction, MergeClauses, NotMatched, RowAction};
 use super::refusals::check_table;
+use super::run::own_columns;
 use super::spelling::{check_names, spelled};
 use crate::read_state::MergeSource;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::meta_columns;
 use mortice_merge::config::{MergeMode, ParsedOptions, TableConfig, TableType};
 use mortice_merge::keys::KeyOptions;
 use mortice_table::plan::OpenTable;
@@ -32,6 +32,8 @@ pub struct MergePlan {
     pub(super) update: Vec<String>,
     /// Whether rows that match no stored row are inserted.
     pub(super) inserts: bool,
+    /// What is done to rows. A row has the number of one of them, or none.
+    pub(super) actions: Vec<RowAction>,
     /// The columns of the record key.
     pub(super) keys: Vec<String>,
     /// The partition columns.
@@ -54,6 +56,21 @@ pub struct MergePlan {
     pub(super) source: MergeSource,
 }
 
+/// The options of a write that decide how rows are merged.
+struct PlanOptions {
+    keys: KeyOptions,
+    rows: RowOptions,
+    index: IndexOptions,
+}
+
+impl PlanOptions {
+    fn resolve(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Self> {
+        let ParsedOptions { options, .. } = ParsedOptions::new(options, "upsert", &table.config)?;
+        let (rows, index) = (RowOptions::resolve(&options)?, IndexOptions::resolve(&options)?);
+        Ok(Self { keys: KeyOptions::resolve(&options)?, rows, index })
+    }
+}
+
 impl MergePlan {
     /// Resolves a merge of rows with these columns.
     ///
@@ -66,16 +83,23 @@ impl MergePlan {
         clauses: &MergeClauses,
         options: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let config = &table.config;
         let (_, types) = table.schema_at(None)?;
-        let ParsedOptions { options, .. } = ParsedOptions::new(options, "upsert", config)?;
-        let row_options = RowOptions::resolve(&options)?;
-        check_table(table, &types, &row_options)?;
-        check_names(&types, given)?;
-        let index = choose_index(config, &IndexOptions::resolve(&options)?)?;
+        let options = PlanOptions::resolve(table, options)?;
+        check_table(table, &types, &options.rows)?;
+        Self::resolved((table, &types), given, clauses, options)
+    }
+
+    fn resolved(
+        (table, types): (&OpenTable, &Schema),
+        given: &[String],
+        clauses: &MergeClauses,
+        options: PlanOptions,
+    ) -> Result<Self> {
+        let config = &table.config;
+        check_names(types, given)?;
+        let index = choose_index(config, &options.index)?;
         let is_global = index.is_global();
-        let own = types.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()));
-        let columns = Schema::new(own.cloned().collect::<Vec<FieldRef>>());
+        let columns = Schema::new(own_columns(types).cloned().collect::<Vec<FieldRef>>());
         let on = matched_columns(config, given, clauses, is_global)?;
         let update = updated_columns(&columns, given, clauses, &on)?;
         check_places(config, &on, &update, is_global)?;
@@ -83,6 +107,7 @@ impl MergePlan {
         if inserts {
             check_insertable(config, given)?;
         }
+        let actions = actions_of(&columns, config, given, (&on, &update), inserts);
         let by_event_time = table.merge.mode == MergeMode::EventTime;
         let ordering = config.ordering_fields.iter().filter(|name| by_event_time && given.contains(name));
         Ok(Self {
@@ -90,6 +115,7 @@ impl MergePlan {
             given: given.to_vec(),
             on,
             inserts,
+            actions,
             keys: config.record_key_fields.clone(),
             partitions: config.partition_fields.clone(),
             is_global,
@@ -97,8 +123,8 @@ impl MergePlan {
             ordering: ordering.cloned().collect(),
             has_logs: config.table_type == TableType::MergeOnRead,
             properties: config.properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            key_options: KeyOptions::resolve(&options)?,
-            row_options,
+            key_options: options.keys,
+            row_options: options.rows,
             source: MergeSource::new(table, &update),
             update,
         })
@@ -116,6 +142,28 @@ impl MergePlan {
     ) -> Result<Self> {
         let (_, types) = table.schema_at(None)?;
         Self::new(table, &spelled(&types, given)?, clauses, options)
+    }
+
+    /// Resolves changes of rows for which another engine chooses the action, and computes the values. Rows stay where
+    /// they are, unless the index of the write moves them; columns that say where a row is may be given the values that
+    /// they have. The keys of the table may be generated: rows are known by their meta columns then.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn of_actions(table: &OpenTable, actions: Vec<RowAction>, options: &BTreeMap<String, String>) -> Result<Self> {
+        let (_, types) = table.schema_at(None)?;
+        let names: Vec<String> = own_columns(&types).map(|field| field.name().clone()).collect();
+        let clauses = MergeClauses { on: None, update: Some(Vec::new()), not_matched: NotMatched::Insert };
+        let options = PlanOptions::resolve(table, options)?;
+        if !table.config.record_key_fields.is_empty() {
+            check_table(table, &types, &options.rows)?;
+        }
+        let plan = Self::resolved((table, &types), &names, &clauses, options)?;
+        let updates = actions.iter().filter(|one| one.action == ClauseAction::Update);
+        let assigned: BTreeSet<&String> = updates.flat_map(|one| one.values.keys()).collect();
+        let stays = |name: &&String| plan.on.contains(name) || (!plan.moves && plan.partitions.contains(name));
+        let update: Vec<String> = assigned.into_iter().filter(|name| !stays(name)).cloned().collect();
+        Ok(Self { actions, source: MergeSource::new(table, &update), update, ..plan })
     }
 
     /// Makes sure that keys and partition paths suffice to join given rows with stored ones. If the rows have some of
@@ -160,6 +208,18 @@ impl MergePlan {
         self.given.iter().filter(is_used).map(String::as_str).collect()
     }
 
+    /// What is done to rows, by the numbers of actions.
+    #[must_use]
+    pub fn actions(&self) -> &[RowAction] {
+        &self.actions
+    }
+
+    /// Whether keys are columns, and not generated.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// The partition columns.
     #[must_use]
     pub fn partitions(&self) -> &[String] {
@@ -174,8 +234,7 @@ impl MergePlan {
     }
 
     /// Whether inserted rows are matched with deleted ones by partition path.
-    #[must_use]
-    pub fn shadows_by_path(&self) -> bool {
+    pub(super) fn shadows_by_path(&self) -> bool {
         !self.partitions.is_empty() && !self.is_global
     }
 
@@ -186,14 +245,12 @@ impl MergePlan {
 
     /// The ordering columns that inserted rows have, by which a deleted row may win over them; none if no deleted row
     /// can.
-    #[must_use]
-    pub fn shadow_ordering(&self) -> &[String] {
+    pub(super) fn shadow_ordering(&self) -> &[String] {
         if self.has_logs && self.inserts { &self.ordering } else { &[] }
     }
 
     /// The columns by which inserted rows are matched with deleted ones.
-    #[must_use]
-    pub fn shadow_columns(&self) -> Vec<String> {
+    pub(super) fn shadow_columns(&self) -> Vec<String> {
         let partitions = self.partitions.iter().filter(|name| !self.is_global && !self.keys.contains(name));
         self.keys.iter().chain(partitions).cloned().collect()
     }
@@ -203,13 +260,6 @@ impl MergePlan {
     pub(super) fn kept_partitions(&self) -> Vec<&str> {
         let is_kept = |name: &&String| !self.on.contains(name) && !self.update.contains(name);
         self.partitions.iter().filter(is_kept).map(String::as_str).collect()
-    }
-
-    /// Whether a matched row gets a column of the given row. The values of partition columns that queries return may
-    /// differ from those that the files have.
-    pub(super) fn takes_given(&self, name: &str) -> bool {
-        let is_it = |other: &String| other == name;
-        self.update.iter().any(is_it) || (self.partitions.iter().any(is_it) && self.on.iter().any(is_it))
     }
 
     /// What the write has to know of the rows that it was made from.
@@ -243,6 +293,30 @@ impl MergePlan {
             Error::invalid_argument(message).caused_by(error)
         })
     }
+}
+
+/// What is done to matched rows, of which some are deleted, and to others.
+fn actions_of(
+    columns: &Schema,
+    config: &TableConfig,
+    given: &[String],
+    (on, update): (&[String], &[String]),
+    inserts: bool,
+) -> Vec<RowAction> {
+    // The values of partition columns that queries return may differ from those that the files have.
+    let is_matched = |name: &String| config.partition_fields.contains(name) && on.contains(name);
+    let own = || columns.fields().iter().map(|field| field.name()).filter(|name| given.contains(name));
+    let taken = own().filter(|name| update.contains(name) || is_matched(name));
+    let taken: BTreeMap<String, String> = taken.map(|name| (name.clone(), name.clone())).collect();
+    let mut actions = vec![RowAction { action: ClauseAction::Delete, values: taken.clone() }];
+    if !update.is_empty() {
+        actions.push(RowAction { action: ClauseAction::Update, values: taken });
+    }
+    if inserts {
+        let values = own().map(|name| (name.clone(), name.clone())).collect();
+        actions.push(RowAction { action: ClauseAction::Insert, values });
+    }
+    actions
 }
 
 fn matched_columns(

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
+use super::chosen_rows::{DELETES_COLUMN, UPDATES_COLUMN};
 use super::clauses::MergeClauses;
-use super::joined_rows::{DELETES_COLUMN, UPDATES_COLUMN};
 use super::merged_rows::RowMerge;
 use super::plan::MergePlan;
 use crate::WriteInput;

@@ -2,6 +2,7 @@
 
 use arrow_array::ArrayRef;
 
+pub use crate::merge_into::ClauseAction;
 use mortice_base::error::{Error, Result};
 
 /// By what given rows match stored ones.
@@ -41,38 +42,6 @@ impl ClauseSide {
             Self::Matched => "matched",
             Self::NotMatched => "not_matched",
             Self::NotMatchedBySource => "not_matched_by_source",
-        }
-    }
-}
-
-/// What a clause does to its rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClauseAction {
-    /// Stored rows get other values.
-    Update,
-    /// Stored rows are deleted.
-    Delete,
-    /// New rows are made.
-    Insert,
-}
-
-impl ClauseAction {
-    /// Reads the name of an action.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for another name.
-    pub fn parse(name: &str) -> Result<Self> {
-        [Self::Update, Self::Delete, Self::Insert]
-            .into_iter()
-            .find(|action| action.name() == name)
-            .ok_or_else(|| Error::invalid_argument(format!("a clause of a merge has no action {name:?}")))
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Insert => "insert",
         }
     }
 }
