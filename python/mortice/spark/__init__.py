@@ -21,9 +21,8 @@ pyspark is imported only when one of these is called.
 from typing import Any
 
 from mortice.spark.execution.data_frame import Metrics
-from mortice.spark.merge_frame import merge_into
-from mortice.spark.merge_rows import merge, update_where
 from mortice.spark.merge_udf import merge_udf
+from mortice.spark.merges import merge, merge_into, update_where
 from mortice.spark.reading.read import count, read
 from mortice.spark.register import register
 from mortice.spark.statements.run import sql
