@@ -30,7 +30,6 @@ __all__ = [
     "ClusteringGroup",
     "Commit",
     "CompactResult",
-    "DistributedService",
     "DistributedWrite",
     "Expression",
     "FileGroupStats",
@@ -84,6 +83,7 @@ __all__ = [
     "pause_after_conflict",
     "position_before",
     "query_instant",
+    "run_service_by_tasks",
     "run_stage",
     "service_progress",
     "update_where",
@@ -1269,9 +1269,6 @@ class MergePlan:
         ignores_case: bool,
     ) -> MergePlan: ...
     @staticmethod
-    def from_bytes(data: bytes) -> MergePlan: ...
-    def to_bytes(self) -> bytes: ...
-    @property
     def of_actions(
         uri: str,
         storage_options: Mapping[str, str],
@@ -1281,6 +1278,9 @@ class MergePlan:
         """Returns the plan of actions that the engine chooses: the name of each (`update`, `delete`, `insert`), and by
         columns of the table the columns that have their values."""
     @staticmethod
+    def from_bytes(data: bytes) -> MergePlan: ...
+    def to_bytes(self) -> bytes: ...
+    @property
     def columns(self) -> ArrowSchema:
         """The table's columns, without meta columns."""
     @property
@@ -1313,12 +1313,12 @@ class MergePlan:
         rows that would be written to another place than that where they are stored."""
     def refuse_repeated(self, rows: ArrowRows) -> None:
         """Raises for keys, as the columns `on`, that several given rows have."""
-
-@final
-class DistributedWrite:
     @staticmethod
     def refuse_matched_twice(key: str) -> None:
         """Raises for the key of a stored row that several given rows match."""
+
+@final
+class DistributedWrite:
     """The driver's part of a write whose rows are in other processes."""
 
     def __new__(
@@ -1389,34 +1389,22 @@ def create_table_by_options(
 def forget_schema(uri: str, storage_options: Mapping[str, str]) -> None:
     """Removes the columns of a table that a write has created and not written to."""
 
-@final
-class DistributedService:
-    """The driver's part of a service whose plans are executed in other processes: `compact`, `log_compact`, `cluster`."""
-
-    def __new__(
-        cls,
-        uri: str,
-        storage_options: Mapping[str, str],
-        service: str,
-        options: Mapping[str, str],
-        parallelism: int,
-    ) -> DistributedService: ...
-    @property
-    def warnings(self) -> list[str]:
-        """Sentences on options that have no effect."""
-    def schedule(self) -> str | None:
-        """Makes a plan, if the service is due."""
-    def find_pending(self) -> int:
-        """Looks for pending plans. Returns their number."""
-    def begin_next(self) -> tuple[bytes, int] | None:
-        """Begins the next pending plan: (stage, tasks)."""
-    def commit(self, reports: Sequence[bytes]) -> Commit:
-        """Completes the plan that was begun."""
-    def abort(self, reason: str) -> None:
-        """Undoes what was begun; the plan stays pending."""
 
 def service_progress() -> tuple[int, int]:
     """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
+
+def run_service_by_tasks(
+    uri: str,
+    storage_options: Mapping[str, str],
+    service: Literal["compact", "log_compact", "cluster"],
+    options: Mapping[str, str],
+    runner: TaskRunner,
+    *,
+    schedule: bool,
+    run: bool,
+) -> tuple[str | None, list[Commit]]:
+    """Plans a service, if it is due, and executes what is pending by tasks of an engine. Returns the requested time of
+    the plan, and the commits."""
 
 def is_table_property(name: str) -> bool:
     """Whether an option of writes names a property of the table, which the table keeps."""

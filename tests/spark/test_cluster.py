@@ -157,14 +157,19 @@ import pyarrow as pa
 from mortice import _mortice
 
 path, options = sys.argv[1], {"hoodie.metadata.enable": "false", "hoodie.client.heartbeat.interval_in_ms": "200"}
-native = _mortice.DistributedService(path, {}, "cluster", options, 2)
-native.find_pending()
-stage, tasks = native.begin_next()
-numbers = pa.table({"id": pa.array([0], pa.int64())})
-list(_mortice.run_stage(stage, (0, 1, 1), pa.RecordBatchReader.from_batches(numbers.schema, numbers.to_batches())))
-sys.stdout.buffer.write(stage)
-sys.stdout.flush()
-os.kill(os.getpid(), signal.SIGKILL)
+class Killed:
+    parallelism = 2
+
+    def run(self, stage, tasks):
+        numbers = pa.table({"id": pa.array([0], pa.int64())})
+        rows = pa.RecordBatchReader.from_batches(numbers.schema, numbers.to_batches())
+        list(_mortice.run_stage(stage, (0, 1, 1), rows))
+        sys.stdout.buffer.write(stage)
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+_mortice.run_service_by_tasks(path, {}, "cluster", options, Killed(), schedule=False, run=True)
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.writing import metadata_table, verify, write_stages
+from mortice.spark.writing import services, write_stages
 from support.object_stores.fixtures import bucket, moto, no_ambient_credentials
 from support.spark_stages import is_written_by_tasks
 from support.tables.written import CHANGED, FIRST, NO_METADATA, NO_SMALL_FILES, SCHEMA, both, new_table, rows
@@ -40,8 +40,7 @@ def stages_run(monkeypatch):
             ran.append(tasks)
             return super().exchange(read, tasks, then, partitions)
 
-    monkeypatch.setattr(metadata_table, "SparkTasks", Recorded)
-    monkeypatch.setattr(verify, "SparkTasks", Recorded)
+    monkeypatch.setattr(services, "SparkTasks", Recorded)
     return ran
 
 

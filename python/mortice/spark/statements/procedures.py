@@ -15,10 +15,7 @@ from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.targets import named_table
 from mortice.spark.statements.tokens import Expression
-from mortice.spark.writing.cluster import cluster
-from mortice.spark.writing.compact import compact, log_compact
-from mortice.spark.writing.metadata_table import build_metadata
-from mortice.spark.writing.verify import verify
+from mortice.spark.writing.services import build_metadata, cluster, compact, log_compact, verify
 from mortice.table import Table
 
 if TYPE_CHECKING:

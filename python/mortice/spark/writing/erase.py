@@ -20,8 +20,8 @@ from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.write_options import WriteTarget, parallelism
-from mortice.spark.writing.compact import compact
 from mortice.spark.writing.delete_where import delete_where
+from mortice.spark.writing.services import compact
 from mortice.table import Table
 
 if TYPE_CHECKING:

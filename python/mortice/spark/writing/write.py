@@ -361,5 +361,4 @@ def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitChe
     finally:
         frames.unpersist()
     # Table services after the commit may take long: the rows are not persisted meanwhile.
-    runner = SparkTasks(df.sparkSession, parallelism(df.sparkSession))
-    return native.commit(reports, check, runner)
+    return native.commit(reports, check, SparkTasks(df.sparkSession))

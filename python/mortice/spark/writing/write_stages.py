@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from mortice import _mortice
 from mortice.spark.execution.data_frame import task_numbers
+from mortice.spark.settings.write_options import parallelism
 from mortice.spark.execution.private import session_key
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
@@ -173,6 +174,8 @@ class Frames:
                 numbers = task_numbers(self._spark, key_tasks)
                 chunks = chunks.union(numbers.mapInArrow(RunStage(stages["read_keys"]), SPARK_SCHEMA))
             return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["tag"]), SPARK_SCHEMA))
+        if tasks == 0:
+            return []
 
     def move(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:
         """Merges tagged rows with the stored rows of their keys and persists them. Returns what the tasks report.
@@ -238,29 +241,21 @@ def _shuffled(chunks: DataFrame, partitions: int) -> DataFrame:
     return chunks.repartition(partitions, "slot").sortWithinPartitions(*ORDER)
 
 
-def run_tasks(spark: SparkSession, stage: bytes, tasks: int) -> list[bytes]:
-    """Runs a stage whose tasks read files. Returns what they report."""
-    if tasks == 0:
-        return []
-    return _reports(task_numbers(spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
-
-
 class SparkTasks:
     """Runs stages for services that the native module does in one call, and for those after a write.
 
     Args:
         spark: The session.
-        parallelism: How many tasks run at once, as far as it is known.
     """
 
-    def __init__(self, spark: SparkSession, parallelism: int) -> None:
+    def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self.parallelism = parallelism
+        self.parallelism = parallelism(spark)
 
     def run(self, stage: bytes, tasks: int) -> list[bytes]:
         """Runs a stage whose tasks read files. Returns what they report."""
         with typed_errors():
-            return run_tasks(self._spark, stage, tasks)
+            return _reports(task_numbers(self._spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
 
     def exchange(self, read: bytes, tasks: int, then: bytes, partitions: int) -> list[bytes]:
         """Runs a stage whose tasks read files, and one that gets what they send. Returns what the latter reports.

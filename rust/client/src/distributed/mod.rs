@@ -41,4 +41,4 @@ pub use rows::{
     DistributedWrite, MovePlan, NextStep, TagPlan, WritePlan, abort_task_insert, begin_task_insert, commit_task_insert,
 };
 pub use run_stage::run_stage;
-pub use services::{DistributedService, PlannedService, ServiceStep};
+pub use services::{PlannedService, ServiceRun, run_service_by_tasks};

@@ -11,8 +11,7 @@ mod running_plan;
 mod service_kind;
 mod service_stage;
 
-pub use planned_service::DistributedService;
-pub use running_plan::ServiceStep;
+pub use planned_service::{ServiceRun, run_service_by_tasks};
 pub(crate) use running_plan::execute_by_tasks;
 pub use service_kind::PlannedService;
 pub(crate) use service_stage::ServiceStage;

@@ -18,65 +18,29 @@ use mortice_write::write::WriteStatus;
 const TASK_BYTES: u64 = 256 << 20;
 
 /// What tasks do: the stage, and the number of tasks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServiceStep {
+struct ServiceStep {
     /// The stage, for all tasks.
-    pub stage: Vec<u8>,
+    stage: Vec<u8>,
     /// Tasks.
-    pub tasks: u32,
-}
-
-/// A plan whose execution is under way.
-pub(crate) struct RunningPlan {
-    transaction: Transaction,
-    parts: usize,
-    extra: CommitExtra,
-}
-
-impl RunningPlan {
-    /// Decides what tasks do to execute a plan that has begun.
-    ///
-    /// # Errors
-    /// Those of reading the plan, which stays pending.
-    pub(crate) fn new(
-        transaction: Transaction,
-        service: PlannedService,
-        parallelism: u32,
-    ) -> Result<(Self, ServiceStep)> {
-        let step = step_of(&transaction, service, parallelism);
-        let (transaction, (step, parts, extra)) = transaction.or_abort(step)?;
-        Ok((Self { transaction, parts, extra }, step))
-    }
-
-    /// Completes the plan, given the reports of its tasks.
-    ///
-    /// # Errors
-    /// That of running the tasks; what they have reported as errors; those of [`Transaction::commit`]. The plan stays
-    /// pending then, without its files, unless the message says otherwise.
-    pub(crate) fn commit(self, reports: Result<impl AsRef<[Vec<u8>]>>) -> Result<Committed> {
-        let Self { transaction, parts, extra } = self;
-        let statuses = reports.and_then(|reports| statuses(reports.as_ref(), parts)).and_then(|statuses| {
-            mark_of(&transaction).close()?;
-            Ok(statuses)
-        });
-        let (transaction, statuses) = transaction.or_abort(statuses)?;
-        transaction.commit(statuses, &extra)
-    }
-
-    /// Undoes the execution; the plan stays pending.
-    pub(crate) fn abort(self, reason: &Error) -> Result<()> {
-        self.transaction.abort(reason)
-    }
+    tasks: u32,
 }
 
 /// Executes a plan that has begun, by tasks of an engine.
 ///
 /// # Errors
-/// As for [`RunningPlan::new`] and [`RunningPlan::commit`]; those of the engine. The plan stays pending.
+/// Those of reading the plan and of running the tasks; what tasks have reported as errors; those of
+/// [`Transaction::commit`]. The plan stays pending then, without its files, unless the message says otherwise.
 pub(crate) fn execute_by_tasks(transaction: Transaction, runner: &dyn TaskRunner) -> Result<Committed> {
     let service = PlannedService::of_operation(transaction.operation());
-    let (plan, step) = RunningPlan::new(transaction, service, runner.parallelism())?;
-    plan.commit(runner.run(&step.stage, step.tasks))
+    let step = step_of(&transaction, service, runner.parallelism());
+    let (transaction, (step, parts, extra)) = transaction.or_abort(step)?;
+    let reports = runner.run(&step.stage, step.tasks);
+    let statuses = reports.and_then(|reports| statuses(&reports, parts)).and_then(|statuses| {
+        mark_of(&transaction).close()?;
+        Ok(statuses)
+    });
+    let (transaction, statuses) = transaction.or_abort(statuses)?;
+    transaction.commit(statuses, &extra)
 }
 
 fn step_of(
