@@ -7,7 +7,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.spark.execution import data_frame
-from mortice.spark.execution.arrow_udf import ReadNumbered
+from mortice.spark.execution.arrow_udf import ReadDescriptors, counted
 from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
@@ -60,7 +60,7 @@ def test_a_count_sends_no_rows(spark, table_of):
     """One number for each task."""
     scan = mortice.Table(table_of(PARTITIONED)).snapshot().without_columns()
     assert scan.schema.names == []
-    ((batch,), *_) = [list(data_frame.CountDescriptors([], data_frame.COUNTS)._read(scan.splits()))]
+    ((batch,), *_) = [list(counted(scan.splits()))]
     assert batch.to_pylist() == [{"rows": hudi_result(PARTITIONED).num_rows}]
 
 
@@ -77,11 +77,11 @@ def large_table(table_of, tmp_path_factory):
 
 
 def recording_rows(path):
-    """Returns a `ReadNumbered` that records the number of rows of each requested batch."""
+    """Returns a `ReadDescriptors` that records the number of rows of each requested batch."""
 
-    class Recording(ReadNumbered):
-        def _read(self, splits):
-            for batch in super()._read(splits):
+    class Recording(ReadDescriptors):
+        def __call__(self, batches):
+            for batch in super().__call__(batches):
                 with path.open("a", encoding="ascii") as file:
                     file.write(f"{batch.num_rows}\n")
                 yield batch
@@ -92,7 +92,7 @@ def recording_rows(path):
 @pytest.mark.parametrize("action", ["collect", "write"])
 def test_a_limit_stops_reading_early(spark, large_table, tmp_path, monkeypatch, action):
     counts = tmp_path / "counts"
-    monkeypatch.setattr(data_frame, "ReadNumbered", recording_rows(counts))
+    monkeypatch.setattr(data_frame, "ReadDescriptors", recording_rows(counts))
     # The worker is ahead of Spark by the size of socket buffers and a batch or two: a small part of all rows.
     frame = mortice.spark.read(spark, large_table, options=BASE_FILES_ALONE | {"mortice.batch.rows": 8_192})
 

@@ -7,7 +7,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.errors import InvalidArgumentError, TableNotFoundError, WriteConflictError
-from mortice.spark.writing import delete_where as module
+from mortice.spark.writing import deletes as module
 from support.tables.written import KINDS, NO_METADATA, NO_SMALL_FILES, content, new_table, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")

@@ -9,7 +9,7 @@ import pytest
 
 import mortice.spark
 from mortice.spark.execution import worker
-from mortice.spark.execution.arrow_udf import ReadDescriptors, ReadNumbered
+from mortice.spark.execution.arrow_udf import ReadDescriptors
 from mortice.spark.execution.worker import COMPLETE_EVERY, WorkerOptions, freeze_until_collected
 from mortice.spark.settings.options import read_query
 from support.cases import hudi_result
@@ -105,7 +105,7 @@ def test_an_option_disables_it(run_in_task, table_of, is_on):
     options = {"path": str(table_of(NAME)), "mortice.gc.freeze": str(is_on).lower()}
     worker = read_query(options).tasks.worker
     assert worker.gc_freeze == is_on
-    list(ReadDescriptors([], pa.schema([]), worker=worker)(iter([])))
+    list(ReadDescriptors([], iter, worker=worker)(iter([])))
     assert (run_in_task() > 0) == is_on
 
 
@@ -177,7 +177,7 @@ def test_workers_freeze_objects(spark, table_of, tmp_path, monkeypatch):
     """Until the task has ended. Nothing is frozen in the task of a worker that is followed by a complete collection."""
     from mortice.spark.execution import data_frame
 
-    monkeypatch.setattr(data_frame, "ReadNumbered", recording(tmp_path / "frozen"))
+    monkeypatch.setattr(data_frame, "ReadDescriptors", recording(tmp_path / "frozen"))
     for _ in range(3):
         mortice.spark.read(spark, table_of(NAME)).count()
     monkeypatch.undo()
@@ -186,14 +186,16 @@ def test_workers_freeze_objects(spark, table_of, tmp_path, monkeypatch):
 
 
 def recording(path):
-    """Returns a `ReadNumbered` that records the number of frozen objects while it reads."""
+    """Returns a `ReadDescriptors` that records the number of frozen objects while it reads."""
 
-    class Recording(ReadNumbered):
-        def _read(self, splits):
+    class Recording(ReadDescriptors):
+        def __call__(self, batches):
             import gc
 
-            with path.open("a", encoding="ascii") as file:
-                file.write(f"{gc.get_freeze_count()}\n")
-            yield from super()._read(splits)
+            for number, batch in enumerate(super().__call__(batches)):
+                if number == 0:
+                    with path.open("a", encoding="ascii") as file:
+                        file.write(f"{gc.get_freeze_count()}\n")
+                yield batch
 
     return Recording

@@ -146,7 +146,7 @@ def run_in_task(directory_reads, monkeypatch):
 def test_an_option_disables_it(run_in_task, table_of, is_on):
     options = {"path": str(table_of(NAME)), "mortice.zip.cache": str(is_on).lower()}
     assert read_query(options).tasks.worker.zip_cache == is_on
-    list(ReadDescriptors([], pa.schema([]), worker=WorkerOptions(zip_cache=is_on))(iter([])))
+    list(ReadDescriptors([], iter, worker=WorkerOptions(zip_cache=is_on))(iter([])))
     assert run_in_task() == is_on
 
 

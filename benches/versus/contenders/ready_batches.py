@@ -13,9 +13,10 @@ class ReadyDescriptors(ReadDescriptors):
     """Reads a task once in each worker, and returns the same batches from then on."""
 
     def __call__(self, batches):
-        if _of_query != [self.queries, self.target]:
+        query = [self.queries, repr(self.read)]
+        if _of_query != query:
             _ready.clear()
-            _of_query[:] = [self.queries, self.target]
+            _of_query[:] = query
         for batch in batches:
             for task in batch.column(0).to_pylist():
                 key = tuple(task)

@@ -26,8 +26,7 @@ from mortice.spark.merges import merge, merge_into, update_where
 from mortice.spark.reading.read import count, read
 from mortice.spark.register import register
 from mortice.spark.statements.run import sql
-from mortice.spark.writing.delete_where import delete_where
-from mortice.spark.writing.erase import erase
+from mortice.spark.writing.deletes import delete_where, erase
 from mortice.spark.writing.services import build_metadata, cluster, compact, log_compact, verify
 from mortice.spark.writing.write import write
 from mortice.spark.writing.write_stream import stream_writer

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from mortice.values.native_types import ReadReport
 DESCRIPTORS = "splits"
 """The only column of the input of `mapInArrow`: each row contains the splits of one task, without their queries."""
 COUNTS = pa.schema([pa.field("rows", pa.int64())])
-"""The schema of the batches of `CountDescriptors`."""
+"""The schema of the batches of `counted`."""
 ROWS_ALONE = pa.schema([pa.field("_mortice_row", pa.bool_())])
 """A column of nulls for a query without columns: Spark 3.5 loses the number of rows without columns, and later releases
 create a Python object for each."""
@@ -128,92 +127,42 @@ def _tell_of_damage(split: Split, report: ReadReport) -> None:
         )
 
 
-class ReadDescriptors:
-    """A function for `mapInArrow` over rows that contain splits.
+def counted(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+    """Yields one batch of one row: the number of rows of the splits of a task."""
+    rows = sum(batch.num_rows for split in splits for batch in record_batches(split.stream()))
+    yield pa.RecordBatch.from_arrays([pa.array([rows], pa.int64())], schema=COUNTS)
 
-    The queries of the splits are in the function, which Spark sends to an executor once; the rows are sent to each
-    task.
+
+class ReadDescriptors:
+    """A function for `mapInArrow` over rows of which each is a task.
+
+    A row contains the splits of its task, or their number; the function then contains the splits of all tasks. That is
+    for tables with small files and few splits, and for Spark Connect 3.5, where the splits of a large table are all in
+    memory as bytes. The queries of the splits are in the function, which Spark sends to an executor once.
 
     Args:
         queries: The serialised queries.
-        target: The schema of the batches.
-        tell: Called with the counts of each split that was read to its end.
+        read: Makes batches of the splits of a task, such as `task_batches`.
+        tasks: The splits of each task, without their queries; None if rows contain them.
         worker: What the worker prepares before a task.
     """
 
     def __init__(
         self,
         queries: Sequence[bytes],
-        target: pa.Schema,
-        tell: Tell | None = None,
+        read: Callable[[Iterable[Split]], Iterator[pa.RecordBatch]],
+        tasks: Sequence[list[bytes]] | None = None,
         *,
         worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
     ) -> None:
         self.queries = queries
-        self.target = target
-        self.tell = tell
+        self.read = read
+        self.tasks = tasks
         self.worker = worker
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         self.worker.prepare()
         for batch in batches:
             for value in batch.column(0).to_pylist():
-                yield from self._read(deserialize_splits(self.queries, self._task(value)))
-
-    def _task(self, value: Any) -> list[bytes]:
-        """Returns the splits of a task, whose row has this value."""
-        task: list[bytes] = value
-        return task
-
-    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        return task_batches(splits, self.target, self.tell)
-
-
-class ReadNumbered(ReadDescriptors):
-    """A function for `mapInArrow` over a range of numbers: it contains the splits of all tasks.
-
-    It is for tables with small files and few splits, and for Spark Connect 3.5, where the splits of a large table are
-    all in memory as bytes.
-
-    Args:
-        queries: The serialised queries.
-        tasks: The splits of each task, without their queries.
-        target: The schema of the batches.
-        tell: Called with the counts of each split that was read to its end.
-        worker: What the worker prepares before a task.
-    """
-
-    def __init__(
-        self,
-        queries: Sequence[bytes],
-        tasks: list[list[bytes]],
-        target: pa.Schema,
-        tell: Tell | None = None,
-        *,
-        worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
-    ) -> None:
-        super().__init__(queries, target, tell, worker=worker)
-        self.tasks = tasks
-
-    def _task(self, value: Any) -> list[bytes]:
-        return self.tasks[value]
-
-
-class CountDescriptors(ReadDescriptors):
-    """As `ReadDescriptors`, but returns one row for each task: the number of rows of its splits."""
-
-    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        return counted(splits)
-
-
-class CountNumbered(ReadNumbered):
-    """As `ReadNumbered`, but returns one row for each task: the number of rows of its splits."""
-
-    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        return counted(splits)
-
-
-def counted(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-    """Yields one batch of one row: the number of rows of the splits."""
-    rows = sum(batch.num_rows for split in splits for batch in record_batches(split.stream()))
-    yield pa.RecordBatch.from_arrays([pa.array([rows], pa.int64())], schema=COUNTS)
+                task: list[bytes] = value if self.tasks is None else self.tasks[value]
+                yield from self.read(deserialize_splits(self.queries, task))

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
@@ -25,10 +26,9 @@ from mortice.spark.execution.arrow_udf import (
     COUNTS,
     DESCRIPTORS,
     ROWS_ALONE,
-    CountDescriptors,
-    CountNumbered,
     ReadDescriptors,
-    ReadNumbered,
+    counted,
+    task_batches,
 )
 from mortice.spark.execution.private import rows_of
 from mortice.spark.execution.tasks import (
@@ -45,6 +45,9 @@ from mortice.values.metrics import Counts, added, format_counts
 if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator, AccumulatorParam
     from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.types import StructType
+
+    from mortice.spark.execution.worker import WorkerOptions
 
 
 class Adding:
@@ -137,41 +140,28 @@ def data_frame(
     if not scan.schema.names:
         schema, target = spark_schema(ROWS_ALONE), ROWS_ALONE
     tell = None if metrics is None else metrics.reporter(spark)
-    queries, descriptors = serialize_tasks(tasks)
     is_small = _is_small(spark, scan)
-    in_function = _in_function(spark, descriptors, is_small=is_small)
-    if in_function is not None:
-        read = ReadNumbered(queries, in_function, target, tell, worker=options.worker)
-        frame = task_numbers(spark, len(descriptors)).mapInArrow(read, schema)
-        # Spark Connect 3.5 has numbers alone; there the hint prevents the broadcast of a large table.
-        frame = frame if is_small else frame.hint("merge")
-    else:
-        rows = _described(spark, descriptors, on_connect=is_connect(spark))
-        frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, worker=options.worker), schema)
+    read = partial(task_batches, target=target, tell=tell)
+    frame = _mapped(spark, serialize_tasks(tasks), read, schema, options.worker, is_small=is_small)
+    # Spark Connect 3.5 has numbers alone; there the hint prevents the broadcast of a large table.
+    frame = frame if is_small or not _has_numbers_alone(spark) else frame.hint("merge")
     return frame if scan.schema.names else frame.drop(*ROWS_ALONE.names)
 
 
 def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None) -> int:
     """Returns the number of rows of a scan. Tasks count them: no rows are sent to the JVM."""
     options = options or TaskOptions()
-    scan = scan.without_columns()
-    queries, descriptors = serialize_tasks(_tasks(spark, scan, options))
-    if not descriptors:
+    tasks = serialize_tasks(_tasks(spark, scan.without_columns(), options))
+    if not tasks[1]:
         return 0
-    schema = spark_schema(COUNTS)
-    if _has_numbers_alone(spark):
-        count = CountNumbered(queries, list(descriptors), COUNTS, worker=options.worker)
-        frame = task_numbers(spark, len(descriptors)).mapInArrow(count, schema)
-    else:
-        rows = _described(spark, descriptors, on_connect=is_connect(spark))
-        frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, worker=options.worker), schema)
+    frame = _mapped(spark, tasks, counted, spark_schema(COUNTS), options.worker, is_small=False)
     return sum(row[0] for row in frame.collect())
 
 
 def collected(
     spark: SparkSession,
     scan: PlannedScan,
-    function: Callable[[list[bytes], list[list[bytes]]], ReadNumbered],
+    read: Callable[[Iterable[Split]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
 ) -> list[Row]:
     """Returns what a function makes of the splits of each task, as rows.
@@ -179,15 +169,45 @@ def collected(
     Args:
         spark: The session.
         scan: The planned query.
-        function: Makes the function that tasks run of the queries and the splits of all tasks.
+        read: The function that tasks run.
         schema: The columns that it returns.
     """
     queries, descriptors = serialize_tasks(_tasks(spark, scan, TaskOptions()))
     if not descriptors:
         return []
-    frame = task_numbers(spark, len(descriptors)).mapInArrow(function(queries, list(descriptors)), spark_schema(schema))
-    rows: list[Row] = frame.collect()
+    function = ReadDescriptors(queries, read, list(descriptors))
+    rows: list[Row] = task_numbers(spark, len(descriptors)).mapInArrow(function, spark_schema(schema)).collect()
     return rows
+
+
+def _mapped(
+    spark: SparkSession,
+    tasks: tuple[list[bytes], SerializedTasks],
+    read: Callable[[Iterable[Split]], Iterator[pa.RecordBatch]],
+    schema: StructType,
+    worker: WorkerOptions,
+    *,
+    is_small: bool,
+) -> DataFrame:
+    """Returns what a function makes of the splits of each task.
+
+    Args:
+        spark: The session.
+        tasks: The queries of the splits, and the splits of each task.
+        read: The function.
+        schema: The columns that it returns.
+        worker: What the worker prepares before a task.
+        is_small: Whether Spark may broadcast the rows.
+    """
+    queries, descriptors = tasks
+    in_function = _in_function(spark, descriptors, is_small=is_small)
+    function = ReadDescriptors(queries, read, in_function, worker=worker)
+    rows = (
+        _described(spark, descriptors, on_connect=is_connect(spark))
+        if in_function is None
+        else task_numbers(spark, len(descriptors))
+    )
+    return rows.mapInArrow(function, schema)
 
 
 def _tasks(spark: SparkSession, scan: PlannedScan, options: TaskOptions) -> list[tuple[Split, ...]]:

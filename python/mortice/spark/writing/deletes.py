@@ -1,41 +1,98 @@
-"""Erases rows: Spark's tasks find and delete them, and read the files that remain."""
+"""Deletes of rows that a filter selects: Spark's tasks find and delete them. To erase rows, they read what remains."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from mortice._mortice import Commit
+from mortice.catalogs.run import asked_for, without_sync
 from mortice.expressions.filters import Filters
 from mortice.queries import ReadOptimized, Snapshot
 from mortice.reading.scan import Scan
 from mortice.reading.split import Split, record_batches
 from mortice.services import erasure
-from mortice.spark.execution.arrow_udf import ReadNumbered
-from mortice.spark.execution.data_frame import collected, count_rows, task_numbers
-from mortice.spark.execution.task_errors import typed_errors
+from mortice.spark.execution.data_frame import collected, count_rows, data_frame, task_numbers
+from mortice.spark.execution.task_errors import aborted_on_error, typed_errors
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.write_options import WriteTarget, parallelism
-from mortice.spark.writing.delete_where import delete_where
 from mortice.spark.writing.services import compact
+from mortice.spark.writing.write import native_write, retried, run_write, sync_catalog
 from mortice.table import Table
+from mortice.values.observe import observed
+from mortice.writing.writes import GENERATED_KEY, terms_to_delete
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from mortice.services.remains import Erased
 
-__all__ = ["erase"]
+__all__ = ["delete_where", "erase"]
 
 _VALUES = pa.schema([("values", pa.binary())])
 _IS_FOUND = pa.schema([("is_found", pa.bool_())])
 _FILES = pa.schema([("path", pa.string()), ("why", pa.string())])
 _FILE_TASKS = 4
 """Tasks that read files, for each that runs at once: files are of different sizes."""
+
+
+def delete_where(
+    spark: SparkSession, uri: str | os.PathLike[str], filters: Filters, options: Mapping[str, Any] | None = None
+) -> Commit:
+    """Deletes the rows that filters select, as one commit. Works on Spark 3.5 and later, also on Connect.
+
+        mortice.spark.delete_where(spark, "/lake/trips", "city = 'oslo' and fare < 3")
+
+    Tasks find the rows, and delete them as `mortice.spark.write` does. They are the rows of the table as it is when the
+    commit begins: a row that another writer changes meanwhile is a conflict.
+
+    Args:
+        spark: The session.
+        uri: The table's base path, a local path or a URI.
+        filters: The filters, as those of `read`: text, terms or expressions (see `mortice.filters`).
+        options: As for `mortice.spark.write`.
+
+    Returns:
+        The commit.
+
+    Raises as `Table.delete_where`.
+    """
+    catalog = asked_for(options)
+    target = WriteTarget.from_options(uri, without_sync(options))
+
+    def run() -> Commit:
+        with observed("delete_where", target.uri) as observation:
+            return observation.done(_deleted(spark, target, filters))
+
+    commit = retried(run, target.options)
+    sync_catalog(spark, target, catalog, commit)
+    return commit
+
+
+def _deleted(spark: SparkSession, target: WriteTarget, filters: Filters) -> Commit:
+    table = Table(target.uri, storage_options=target.storage_options(spark))
+    terms = terms_to_delete(filters, lambda: table.schema)
+    query = Snapshot(_key_columns(table), terms)
+    # A filter that does not fit is refused before there is an instant.
+    columns = spark_schema(table.prepare(query).schema)
+    native = native_write(spark, target, "delete", columns)
+    with aborted_on_error(native):
+        begun = table.preview(native.begin_with_stored_rows())
+        return run_write(data_frame(spark, begun.prepare(query).scan()), native, None)
+
+
+def _key_columns(table: Table) -> list[str]:
+    """Returns the columns that keys and partitions are read from."""
+    if table.has_meta_columns:
+        return list(GENERATED_KEY)
+    fields = (*table.record_key_fields, *table.partition_fields)
+    return sorted({name.partition(".")[0] for name in fields})
 
 
 def erase(
@@ -99,7 +156,7 @@ class _TaskWork:
         """As `ErasureWork.values`."""
         from mortice.services.remains import distinct_values
 
-        rows = collected(self._spark, self._scan(columns, terms), _ValuesOfTasks, _VALUES)
+        rows = collected(self._spark, self._scan(columns, terms), _values_of_splits, _VALUES)
         return distinct_values(batch for row in rows for batch in pa.ipc.open_stream(bytes(row[0])))
 
     def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
@@ -124,54 +181,32 @@ class _TaskWork:
     def is_in_metadata(self, folder: Path, erased: Erased) -> bool:
         """As `ErasureWork.is_in_metadata`."""
         scan = Table(str(folder)).prepare(Snapshot()).scan()
-        found = collected(self._spark, scan, lambda queries, tasks: _RecordsOfTasks(queries, tasks, erased), _IS_FOUND)
+        found = collected(self._spark, scan, partial(_search_records, erased=erased), _IS_FOUND)
         return any(row[0] for row in found)
 
     def _scan(self, columns: Sequence[str], terms: Any, as_of: str | None = None) -> Scan:
         return self._table.prepare(Snapshot(list(columns), terms, as_of)).scan()
 
 
-class _ValuesOfTasks(ReadNumbered):
-    """As `ReadNumbered`, but returns the distinct values of each column, as a stream of Arrow.
+def _values_of_splits(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+    """Yields the distinct values of each column of the splits of a task, as a stream of Arrow."""
+    from mortice.services.remains import distinct_values
 
-    Args:
-        queries: The serialised queries.
-        tasks: The splits of each task.
-    """
-
-    def __init__(self, queries: Sequence[bytes], tasks: list[list[bytes]]) -> None:
-        super().__init__(queries, tasks, _VALUES)
-
-    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        from mortice.services.remains import distinct_values
-
-        found = distinct_values(batch for split in splits for batch in record_batches(split.stream()))
-        for name, values in found.items():
-            batch = pa.record_batch({name: values})
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], pa.binary())], schema=_VALUES)
+    found = distinct_values(batch for split in splits for batch in record_batches(split.stream()))
+    for name, values in found.items():
+        batch = pa.record_batch({name: values})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], pa.binary())], schema=_VALUES)
 
 
-class _RecordsOfTasks(ReadNumbered):
-    """As `ReadNumbered`, but returns whether records of the metadata table have values of erased rows.
+def _search_records(splits: Iterable[Split], erased: Erased) -> Iterator[pa.RecordBatch]:
+    """Yields whether records of the metadata table have values of erased rows."""
+    from mortice.services.remains import is_in_records
 
-    Args:
-        queries: The serialised queries.
-        tasks: The splits of each task.
-        erased: The values.
-    """
-
-    def __init__(self, queries: Sequence[bytes], tasks: list[list[bytes]], erased: Erased) -> None:
-        super().__init__(queries, tasks, _IS_FOUND)
-        self.erased = erased
-
-    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        from mortice.services.remains import is_in_records
-
-        batches = (batch for split in splits for batch in record_batches(split.stream()))
-        yield pa.record_batch([pa.array([is_in_records(batches, self.erased)])], schema=_IS_FOUND)
+    batches = (batch for split in splits for batch in record_batches(split.stream()))
+    yield pa.record_batch([pa.array([is_in_records(batches, erased)])], schema=_IS_FOUND)
 
 
 class _SearchFiles:
