@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from mortice import InvalidArgumentError, UnsupportedError
+from mortice import InvalidArgumentError, UnsupportedError, queries
 from mortice.spark.settings import options
 from mortice.spark.settings.options import read_query
 from support.cases import DATA
@@ -125,7 +125,8 @@ def test_an_unknown_option_of_mortice_is_refused():
 
 
 def test_names_with_the_prefix_of_a_session():
-    assert read_query({"path": "t", "spark.hoodie.datasource.query.type": "read_optimized"}).read_optimized
+    query = read_query({"path": "t", "spark.hoodie.datasource.query.type": "read_optimized"})
+    assert isinstance(query.asked, queries.ReadOptimized)
     both = {"spark.hoodie.datasource.query.type": "read_optimized", "hoodie.datasource.query.type": "snapshot"}
     with pytest.raises(InvalidArgumentError, match="given twice"):
         read_query({"path": "t", **both})

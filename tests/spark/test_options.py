@@ -119,7 +119,7 @@ def test_bounds_of_another_table_version_are_refused(table_of):
     ("value", "merged"), [("payload_combine", True), ("SKIP_MERGE", False), ("REALTIME_SKIP_MERGE", False)]
 )
 def test_merge_types(value, merged):
-    assert read_query({"path": "t", "hoodie.datasource.merge.type": value}).merge is merged
+    assert read_query({"path": "t", "hoodie.datasource.merge.type": value}).asked.merge is merged
 
 
 def test_a_task_uses_one_thread_by_default():

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from mortice import queries
@@ -56,53 +56,16 @@ MOST_BATCH_ROWS = 65536
 DEFAULT_BATCH_ROWS = 8192
 """Smaller than outside Spark: the JVM reads a batch row by row, which is faster while the batch is in its cache."""
 
-_INCREMENTAL_FLAGS = {
+_FLAGS = {
     opt.CHANGELOG: "changelog",
     opt.SKIP_COMPACT: "skip_compact",
     opt.SKIP_CLUSTER: "skip_cluster",
     opt.FULL_SCAN: "fall_back_to_full_scan",
     opt.SCHEMA_AT_END: "schema_at_end",
 }
-"""Boolean options of incremental queries, and the arguments of `Table.incremental` that they set."""
+"""Boolean options of incremental queries, and the fields of the query that they set."""
 
 _warned: set[str] = set()
-
-
-@dataclass(frozen=True)
-class Incremental:
-    """The options of an incremental query."""
-
-    begin: InstantLike
-    end: InstantLike = None
-    table_version: int | None = None
-    """The kind of bounds: 6, requested times; 8, completion times; None, those of the table."""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    changes: bool = False
-    """True for a query of changes (cdc), false for one of the latest state."""
-
-    def query(
-        self, table: Table, columns: Sequence[str] | None, filters: Filters, *, emit_deletes: bool
-    ) -> queries.Incremental | queries.Changes:
-        """Returns the query on a table.
-
-        Args:
-            table: The table.
-            columns: The columns to return.
-            filters: Predicates that rows must satisfy.
-            emit_deletes: True also returns deleted keys.
-        """
-        own = 8 if table.version >= 8 else 6  # noqa: PLR2004
-        if self.table_version not in (None, own):
-            raise UnsupportedError(
-                f"{opt.INCREMENTAL_VERSION}={self.table_version} does not fit a table of version {table.version}, "
-                f"whose incremental queries are those of version {own}; leave out the option"
-            )
-        if self.changes:
-            holes = {name: value for name, value in self.arguments.items() if name == "holes"}
-            return queries.Changes(self.begin, self.end, columns=columns, filters=filters, **holes)
-        return queries.Incremental(
-            self.begin, self.end, columns=columns, filters=filters, emit_deletes=emit_deletes, **self.arguments
-        )
 
 
 @dataclass(frozen=True)
@@ -110,19 +73,20 @@ class Query:
     """A query as described by options."""
 
     uri: str
-    columns: Sequence[str] | None = None
-    filters: Filters = None
-    as_of: InstantLike = None
-    read_optimized: bool = False
-    merge: bool = True
+    asked: queries.Query = field(default_factory=queries.Snapshot)
+    table_version: int | None = None
+    """The kind of the bounds of an incremental query: 6, requested times; 8, completion times; None, the table's."""
     merger: Merge | None = None
-    emit_deletes: bool = False
-    incremental: Incremental | None = None
     tasks: TaskOptions = field(default_factory=TaskOptions)
     schema_on_read: bool = True
     # Not in repr(): storage options may be secrets.
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     read_options: ReadOptions = field(default_factory=ReadOptions)
+
+    @property
+    def columns(self) -> Sequence[str] | None:
+        """The columns that options name."""
+        return self.asked.columns
 
     def table(self) -> Table:
         """Opens the table."""
@@ -131,20 +95,18 @@ class Query:
 
     def prepare(self, table: Table, columns: Sequence[str] | None) -> queries.QueryPlan:
         """Returns the query on `table` with these columns, not yet planned."""
-        if not self.schema_on_read and table.has_column_ids(self.as_of):
+        if not self.schema_on_read and table.has_column_ids(getattr(self.asked, "as_of", None)):
             raise UnsupportedError(
                 f"{opt.SCHEMA_ON_READ}=false is not supported for a table with a schema history; leave out the option",
                 path=self.uri,
             )
-        if self.incremental:
-            query = self.incremental.query(table, columns, self.filters, emit_deletes=self.emit_deletes)
-            return table.prepare(query)
-        if self.read_optimized:
-            return table.prepare(queries.ReadOptimized(columns=columns, filters=self.filters, as_of=self.as_of))
-        snapshot = queries.Snapshot(
-            columns=columns, filters=self.filters, as_of=self.as_of, merge=self.merge, emit_deletes=self.emit_deletes
-        )
-        return table.prepare(snapshot)
+        own = 8 if table.version >= 8 else 6  # noqa: PLR2004
+        if self.table_version not in (None, own):
+            raise UnsupportedError(
+                f"{opt.INCREMENTAL_VERSION}={self.table_version} does not fit a table of version {table.version}, "
+                f"whose incremental queries are those of version {own}; leave out the option"
+            )
+        return table.prepare(replace(self.asked, columns=columns))
 
 
 def by_one_name(options: Mapping[str, V] | None) -> dict[str, V]:
@@ -171,16 +133,11 @@ def read_query(options: Mapping[str, object], uri: str | None = None) -> Query:
     """
     rest: dict[str, object] = by_one_name(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
-    kind = _query_type(str(rest.pop(opt.QUERY_TYPE, "snapshot")))
+    asked, table_version = _asked(rest)
     query = Query(
         uri=path,
-        columns=_columns(rest.pop(opt.COLUMNS, None)),
-        filters=_filters(rest.pop(opt.FILTERS, None)),
-        as_of=cast("InstantLike", rest.pop(opt.AS_OF, None)),
-        read_optimized=kind == "read_optimized",
-        merge=_is_merged(str(rest.pop(opt.MERGE_TYPE, "payload_combine"))),
-        emit_deletes=parse_bool(opt.EMIT_DELETES, rest.pop(opt.EMIT_DELETES, False)),
-        incremental=_incremental(kind, rest),
+        asked=asked,
+        table_version=table_version,
         merger=_merger(rest.pop(opt.MERGER, None)),
         tasks=TaskOptions(
             split_bytes=parse_count(opt.SPLIT_BYTES, rest.pop(opt.SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
@@ -193,7 +150,6 @@ def read_query(options: Mapping[str, object], uri: str | None = None) -> Query:
         read_options=_read_options(rest),
         storage_options=_storage_options(rest),
     )
-    _check_kind(query)
     for name, value in rest.items():
         _check_other(name, value)
     return query
@@ -244,63 +200,62 @@ def _json(name: str, value: object) -> Any:
         raise InvalidArgumentError(f"the option {name} must be JSON, got {value!r}: {error}") from error
 
 
-def _query_type(query_type: str) -> str:
-    kind = query_type.strip().lower()
-    if kind not in ("snapshot", "read_optimized", "incremental"):
-        raise InvalidArgumentError(
-            f"{opt.QUERY_TYPE} must be snapshot, read_optimized or incremental, got {query_type!r}"
-        )
-    return kind
+def _asked(rest: dict[str, object]) -> tuple[queries.Query, int | None]:
+    """Removes the options that say what is read from `rest`.
 
-
-def _incremental(kind: str, rest: dict[str, object]) -> Incremental | None:
-    """Removes the options of incremental queries from `rest`; returns None if the query is another one."""
+    Returns:
+        The query, and the table version whose kind of bounds it has, if that is given.
+    """
+    kind = _one_of(opt.QUERY_TYPE, rest.pop(opt.QUERY_TYPE, "snapshot"), "snapshot", "read_optimized", "incremental")
+    form = rest.pop(opt.INCREMENTAL_FORMAT, "latest_state")
+    given: dict[str, Any] = {
+        "columns": _columns(rest.pop(opt.COLUMNS, None)),
+        "filters": _filters(rest.pop(opt.FILTERS, None)),
+    }
+    as_of = cast("InstantLike", rest.pop(opt.AS_OF, None))
+    merge = _is_merged(str(rest.pop(opt.MERGE_TYPE, "payload_combine")))
+    emit_deletes = parse_bool(opt.EMIT_DELETES, rest.pop(opt.EMIT_DELETES, False))
     begin, end = (cast("InstantLike", rest.pop(name, None)) for name in (opt.BEGIN, opt.END))
-    form = str(rest.pop(opt.INCREMENTAL_FORMAT, "latest_state")).strip().lower()
-    holes = rest.pop(opt.HOLES, None)
-    version = rest.pop(opt.INCREMENTAL_VERSION, None)
-    arguments: dict[str, object] = {
-        argument: parse_bool(name, rest.pop(name)) for name, argument in _INCREMENTAL_FLAGS.items() if name in rest
+    holes, version = rest.pop(opt.HOLES, None), rest.pop(opt.INCREMENTAL_VERSION, None)
+    flags: dict[str, Any] = {
+        argument: parse_bool(name, rest.pop(name)) for name, argument in _FLAGS.items() if name in rest
     }
     if kind != "incremental":
-        if begin is not None or end is not None or arguments.get("changelog"):
+        if begin is not None or end is not None or flags.get("changelog"):
             raise InvalidArgumentError(
                 f"{opt.BEGIN}, {opt.END} and {opt.CHANGELOG} require {opt.QUERY_TYPE}=incremental, got {kind}"
             )
-        return None
-    if form not in ("latest_state", "cdc"):
-        raise InvalidArgumentError(f"{opt.INCREMENTAL_FORMAT} must be latest_state or cdc, got {form!r}")
+        if kind == "snapshot":
+            return queries.Snapshot(as_of=as_of, merge=merge, emit_deletes=emit_deletes, **given), None
+        if emit_deletes:
+            raise InvalidArgumentError(
+                f"{opt.EMIT_DELETES} is not for read-optimized queries, which read no log files; use a snapshot query"
+            )
+        return queries.ReadOptimized(as_of=as_of, **given), None
     if begin is None:
         raise InvalidArgumentError(f'an incremental query requires {opt.BEGIN}: an instant, or "earliest"')
-    if holes is not None:
-        arguments["holes"] = str(holes).strip()
-    return Incremental(
-        begin,
-        end,
-        None if version is None else parse_count(opt.INCREMENTAL_VERSION, version),
-        arguments,
-        changes=form == "cdc",
-    )
-
-
-def _check_kind(query: Query) -> None:
-    if query.incremental and (query.as_of is not None or not query.merge):
+    if as_of is not None or not merge:
         raise InvalidArgumentError(
             f"{opt.AS_OF} and {opt.MERGE_TYPE}=skip_merge are not for incremental queries; "
             f"use {opt.END}, or {opt.CHANGELOG}=true for records that are not merged"
         )
-    if (
-        query.incremental
-        and query.incremental.changes
-        and (query.emit_deletes or query.incremental.arguments.get("changelog"))
-    ):
+    given |= {"begin": begin, "end": end} | ({} if holes is None else {"holes": str(holes).strip()})
+    table_version = None if version is None else parse_count(opt.INCREMENTAL_VERSION, version)
+    if _one_of(opt.INCREMENTAL_FORMAT, form, "latest_state", "cdc") == "latest_state":
+        return queries.Incremental(emit_deletes=emit_deletes, **given, **flags), table_version
+    if emit_deletes or flags.get("changelog"):
         raise InvalidArgumentError(
             f"{opt.INCREMENTAL_FORMAT}=cdc always includes deletes; leave out {opt.EMIT_DELETES} and {opt.CHANGELOG}"
         )
-    if query.read_optimized and query.emit_deletes:
-        raise InvalidArgumentError(
-            f"{opt.EMIT_DELETES} is not for read-optimized queries, which read no log files; use a snapshot query"
-        )
+    return queries.Changes(**given), table_version
+
+
+def _one_of(name: str, value: object, *known: str) -> str:
+    word = str(value).strip().lower()
+    if word not in known:
+        listed = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise InvalidArgumentError(f"{name} must be {listed}, got {value!r}")
+    return word
 
 
 _READ_OPTIONS = {
@@ -355,12 +310,10 @@ def _merger(value: object) -> Merge | None:
 
 
 def _is_merged(merge_type: str) -> bool:
-    kind = merge_type.strip().lower()
-    if kind in ("skip_merge", "realtime_skip_merge"):
-        return False
-    if kind not in ("payload_combine", "realtime_payload_combine"):
+    kind = merge_type.strip().lower().removeprefix("realtime_")
+    if kind not in ("payload_combine", "skip_merge"):
         raise InvalidArgumentError(f"{opt.MERGE_TYPE} must be payload_combine or skip_merge, got {merge_type!r}")
-    return True
+    return kind == "payload_combine"
 
 
 def _check_other(name: str, value: object) -> None:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
+from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.settings import option_names as opt
-from mortice.spark.settings.options import Incremental, Query, by_one_name, parse_bool, parse_count, read_query
+from mortice.spark.settings.options import Query, by_one_name, parse_bool, parse_count, read_query
 
 AFTER_ALL = "99991231235959999"
 """After every possible commit: the range after it is empty, but has the columns."""
@@ -27,9 +29,7 @@ class StreamQuery:
     """A streaming query as described by options."""
 
     query: Query
-    """The options that are the same for every batch."""
-    incremental: Incremental
-    """The incremental query of each batch, without its range."""
+    """The query of each batch, without its range."""
     start: str = "earliest"
     start_inclusive: bool = False
     max_instants: int | None = None
@@ -37,7 +37,8 @@ class StreamQuery:
 
     def between(self, begin: str, end: str | None) -> Query:
         """Returns the query of one batch."""
-        return replace(self.query, incremental=replace(self.incremental, begin=begin, end=end))
+        asked = cast("queries.Incremental | queries.Changes", self.query.asked)
+        return replace(self.query, asked=replace(asked, begin=begin, end=end))
 
     @property
     def empty(self) -> Query:
@@ -73,11 +74,11 @@ def read_stream(options: Mapping[str, object]) -> StreamQuery:
     if opt.STREAM_VERSION in rest:
         rest[opt.INCREMENTAL_VERSION] = rest.pop(opt.STREAM_VERSION)
     query = read_query(rest | {opt.QUERY_TYPE: "incremental", opt.BEGIN: "earliest", opt.HOLES: "FAIL"})
-    if query.incremental is None:
-        raise AssertionError("a stream is made of incremental queries")
-    # A batch that is run again must return the same rows. A full scan of the current files would not.
-    arguments = {"fall_back_to_full_scan": False, **query.incremental.arguments, "skip_log_compact": True}
-    return StreamQuery(query, replace(query.incremental, arguments=arguments), start, inclusive, *limits)
+    asked = query.asked
+    if isinstance(asked, queries.Incremental):
+        # A batch that is run again must return the same rows. A full scan of the current files would not.
+        asked = replace(asked, fall_back_to_full_scan=bool(asked.fall_back_to_full_scan), skip_log_compact=True)
+    return StreamQuery(replace(query, asked=asked), start, inclusive, *limits)
 
 
 def _start(rest: dict[str, object]) -> str:
