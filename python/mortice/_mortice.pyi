@@ -70,6 +70,7 @@ __all__ = [
     "filter_error",
     "forget_schema",
     "has_hdfs",
+    "is_stream_batch_written",
     "is_sync_option",
     "is_table_property",
     "merge",
@@ -83,9 +84,11 @@ __all__ = [
     "pause_after_conflict",
     "position_before",
     "query_instant",
+    "refuse_other_writer",
     "run_service_by_tasks",
     "run_stage",
     "service_progress",
+    "stream_batch_options",
     "update_where",
 ]
 
@@ -1392,6 +1395,20 @@ def forget_schema(uri: str, storage_options: Mapping[str, str]) -> None:
 
 def service_progress() -> tuple[int, int]:
     """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
+
+_StreamBatch = tuple[str, int, str | None, str]
+"""A batch of a stream: identifier, number, the id of the query, the operation."""
+
+def stream_batch_options(batch: _StreamBatch) -> dict[str, str]:
+    """What the commit of a batch records, as options of the write."""
+
+def is_stream_batch_written(
+    uri: str, storage_options: Mapping[str, str], batch: _StreamBatch, reads_archive: bool
+) -> bool:
+    """Whether a batch is in a table, which need not be there. Raises for a batch of another query or writer."""
+
+def refuse_other_writer(uri: str, batch: _StreamBatch) -> None:
+    """Raises for a batch that another writer has written."""
 
 def run_service_by_tasks(
     uri: str,

@@ -8,9 +8,9 @@ use mortice::client::distributed::{
     WritePlan, abort_task_insert as abort_insert, begin_task_insert as begin_insert,
     commit_task_insert as commit_insert, run_stage as run,
 };
-use mortice::client::{create_table_for_write, forget_schema as forget};
+use mortice::client::{StreamBatch, create_table_for_write, forget_schema as forget};
 use mortice::timeline::WriteOperation;
-use mortice::{Error, ErrorKind, Table as CoreTable};
+use mortice::{Error, ErrorKind, ReadOptions, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -227,4 +227,40 @@ pub(crate) fn commit_task_insert(py: Python<'_>, state: &[u8], reports: Vec<Vec<
 #[pyfunction]
 pub(crate) fn abort_task_insert(py: Python<'_>, state: &[u8], reason: &str) -> PyResult<()> {
     released(py, || abort_insert(state, &Error::new(ErrorKind::Io, reason)))
+}
+
+/// A batch of a stream: identifier, number, query, operation.
+type BatchArgument = (String, u64, Option<String>, String);
+
+fn batch_of((identifier, batch, query, operation): BatchArgument) -> StreamBatch {
+    StreamBatch { identifier, batch, query, operation }
+}
+
+/// What the commit of a batch of a stream records, as options of the write.
+#[pyfunction]
+pub(crate) fn stream_batch_options(batch: BatchArgument) -> BTreeMap<String, String> {
+    batch_of(batch).options()
+}
+
+/// Whether a batch of a stream is in a table. There need not be one.
+#[pyfunction]
+pub(crate) fn is_stream_batch_written(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    batch: BatchArgument,
+    reads_archive: bool,
+) -> PyResult<bool> {
+    at_location(py, uri, &storage_options, |location| match location.open_table(ReadOptions::default()) {
+        Ok(table) => batch_of(batch).is_written(&table, reads_archive),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    })
+}
+
+/// Raises for a batch of a stream that another writer has written.
+#[pyfunction]
+pub(crate) fn refuse_other_writer(py: Python<'_>, uri: &str, batch: BatchArgument) -> PyResult<()> {
+    let error = batch_of(batch).of_several_writers("another writer has written a part of it");
+    Err(raised(py, &error.in_file(uri)))
 }

@@ -88,6 +88,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(distributed_service::run_service_by_tasks, module)?)?;
     module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
+    add_stream_functions(module)?;
     add_option_functions(module)?;
     add_results(module)?;
     module.add_class::<arrow::ArrowSchema>()?;
@@ -100,6 +101,13 @@ fn add_option_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write::is_table_property, module)?)?;
     module.add_function(wrap_pyfunction!(write::option_default, module)?)?;
     module.add_function(wrap_pyfunction!(write::pause_after_conflict, module)?)
+}
+
+/// Adds the functions that decide which batches of a stream are written.
+fn add_stream_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(distributed::stream_batch_options, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::is_stream_batch_written, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::refuse_other_writer, module)?)
 }
 
 /// Adds the classes of what writes and services did.

@@ -18,6 +18,7 @@
 //! | `write_input` | what a user gives to a write |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
+//! | `stream_batches` | batches of streams, each of which is written once |
 //! | `distributed/` | writes whose rows are in other processes |
 
 mod alter_schema;
@@ -33,6 +34,7 @@ mod read_state;
 mod replaced_groups;
 mod retries;
 mod row_changes;
+mod stream_batches;
 mod tasks;
 mod write;
 mod write_input;
@@ -52,6 +54,7 @@ pub use row_changes::{
     ClauseAction, ClauseSide, ClauseValues, MatchedBy, NewValue, RowClause, RowsChanged, UpdatedRows, merge,
     update_where,
 };
+pub use stream_batches::StreamBatch;
 pub use write::write;
 pub use write_input::WriteInput;
 

@@ -4,122 +4,27 @@ Spark runs a batch again if the query ended before Spark recorded that the batch
 the batch, so a batch that is in the table is left out when it comes again. A batch that was not committed is not in the
 table at all: the next write rolls it back.
 
-A commit that a batch has written has `{"identifier": "batch id"}` in its metadata, as JSON, as Hudi's streaming sink
-records it, under the key of `HoodieStreamingSink`; mortice adds the id of Spark's query, which Hudi does not read. Only
-the writer's own identifier is recorded: a copy of another one from an older commit would be out of date beside a
-concurrent writer.
+`rust/client/src/stream_batches.rs` says what a commit records of its batch, and which batches are in a table.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from mortice.errors import (
-    InvalidArgumentError,
-    InvalidTableError,
-    StorageError,
-    TableNotFoundError,
-    TableServiceError,
-    UnsupportedError,
-    WriteConflictError,
-)
+from mortice import _mortice
+from mortice.errors import InvalidArgumentError, StorageError, TableServiceError, UnsupportedError, WriteConflictError
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.writing.write import checked_operation, write_frame
-from mortice.table import Table
-from mortice.values.timeline import Instant, Timeline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-CHECKPOINT_KEY = "_hudi_streaming_sink_checkpoint"
-"""`HoodieStreamingSink.SINK_CHECKPOINT_KEY`."""
-QUERY_KEY = "_mortice_streaming_query"
-"""The id of the query, which its checkpoint folder keeps over restarts; also a map by identifier."""
-WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
-"""The actions of writes. Compaction and clustering may be among them; they record no batch."""
-
-
-@dataclass(frozen=True)
-class BatchCheckpoint:
-    """The last batch of a stream that is in a table."""
-
-    batch: int
-    """Spark's number of the batch."""
-    query: str | None
-    """Spark's id of the query; None if Hudi wrote the batch, or Spark Connect, which does not give the id."""
-    instant: str
-    """The requested time of the commit."""
-    operation: str
-    """The commit's operation, such as `UPSERT`; empty if it records none."""
-
-    @staticmethod
-    def metadata(identifier: str, batch: int, query: str | None) -> dict[str, str]:
-        """Returns what the commit of a batch records, as options of the write."""
-        recorded = {CHECKPOINT_KEY: {identifier: str(batch)}}
-        if query is not None:
-            recorded[QUERY_KEY] = {identifier: query}
-        return {key: json.dumps(value, separators=(",", ":")) for key, value in recorded.items()}
-
-
-def last_checkpoint(table: Table, identifier: str, *, is_archive_read: bool) -> BatchCheckpoint | None:
-    """Returns the last batch of a stream in a table (`CommitUtils.getValidCheckpointForCurrentWriter`).
-
-    Args:
-        table: The table, as it is now.
-        identifier: The stream.
-        is_archive_read: True also looks in archived commits, if there is none in active ones. Hudi does not.
-
-    Raises `InvalidTableError` for a checkpoint that is not Hudi's map.
-    """
-    parts = [table.timeline.active, *([table.timeline.archived] if is_archive_read else [])]
-    for part in parts:
-        for instant, metadata in _newest_first(part):
-            extra = metadata.get("extraMetadata") or {}
-            batch = _entry(table, instant, extra.get(CHECKPOINT_KEY), identifier)
-            if batch is not None:
-                query = _entry(table, instant, extra.get(QUERY_KEY), identifier)
-                number, operation = _number(table, instant, batch), str(metadata.get("operationType") or "")
-                return BatchCheckpoint(number, query, instant.requested_time, operation)
-    return None
-
-
-def _newest_first(timeline: Timeline) -> Iterator[tuple[Instant, dict[str, Any]]]:
-    for instant in sorted(timeline, key=lambda one: one.requested_time, reverse=True):
-        if instant.is_completed and instant.action in WRITES:
-            yield instant, timeline.metadata(instant) or {}
-
-
-def _entry(table: Table, instant: Instant, text: str | None, identifier: str) -> str | None:
-    if not text:
-        return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise InvalidTableError(
-            f"the checkpoint of a stream is not a JSON map: {text!r}", path=table.uri, instant=instant.requested_time
-        )
-    value = found.get(identifier)
-    return None if value is None else str(value)
-
-
-def _number(table: Table, instant: Instant, batch: str) -> int:
-    try:
-        return int(batch)
-    except ValueError:
-        raise InvalidTableError(
-            f"the checkpoint of a stream is not a batch id: {batch!r}", path=table.uri, instant=instant.requested_time
-        ) from None
 
 
 _PREFIX = "hoodie.datasource.write.streaming."
@@ -200,12 +105,16 @@ class StreamWriter:
         """
         query, uri = _query_id(df.sparkSession), self._target.uri
         stream = (uri, self._identifier, query, None if query is None else _local_property(df.sparkSession, RUN_ID))
-        self._check_writer(stream, batch_id)
-        recorded = BatchCheckpoint.metadata(self._identifier, batch_id, query)
-        target = replace(self._target, options={**self._target.options, **recorded})
+        last = _last_writers.get(stream)
+        if last is not None and last[0] == batch_id and last[1] != self._id:
+            # Another writer of this run of the query has done the batch: it would be left out.
+            _mortice.refuse_other_writer(uri, (self._identifier, batch_id, query, self._operation))
+        batch = (self._identifier, batch_id, query, self._operation)
+        target = replace(self._target, options={**self._target.options, **_mortice.stream_batch_options(batch)})
         seconds = self._interval_ms / 1000
         for attempts_left in reversed(range(self._attempts)):
-            if self._is_written(df.sparkSession, batch_id, query):
+            storage = target.storage_options(df.sparkSession)
+            if _mortice.is_stream_batch_written(uri, storage, batch, not self._has_written):
                 _log.warning("batch %d of the stream %s is in the table already: %s", batch_id, self._identifier, uri)
                 # Outside of a query, a restart is not seen. On Spark Connect, each run has a process.
                 if query is not None or is_connect(df.sparkSession):
@@ -225,47 +134,6 @@ class StreamWriter:
                 self._has_written = True
                 _last_writers[stream] = (batch_id, self._id)
                 return
-
-    def _check_writer(self, stream: tuple[str, str, str | None, str | None], batch: int) -> None:
-        """Refuses a batch that another writer of this run of the query has done: it would be left out."""
-        last = _last_writers.get(stream)
-        if last is not None and last[0] == batch and last[1] != self._id:
-            raise self._several_writers(batch, "another writer has written a part of it", None)
-
-    def _is_written(self, spark: SparkSession, batch: int, query: str | None) -> bool:
-        try:
-            table = Table(self._target.uri, storage_options=self._target.storage_options(spark))
-        except TableNotFoundError:
-            return False
-        last = last_checkpoint(table, self._identifier, is_archive_read=not self._has_written)
-        if last is None:
-            return False
-        if last.query is not None and query is not None:
-            if last.query != query:
-                raise self._used_by_another(last, f"by the query {last.query}, and this is the query {query}")
-        elif batch < last.batch:
-            raise self._used_by_another(last, f"for batch {last.batch}, and this is batch {batch}")
-        operation = last.operation.lower().removesuffix("_prepped")
-        if batch == last.batch and operation not in {"", "unknown", self._operation}:
-            raise self._several_writers(batch, f"its commit is one of {operation}, and this is {self._operation}", last)
-        return batch <= last.batch
-
-    def _several_writers(self, batch: int, how: str, last: BatchCheckpoint | None) -> InvalidArgumentError:
-        return InvalidArgumentError(
-            f"batch {batch} of the stream {self._identifier!r} is in the table already, but {how}, so that these rows "
-            f"would be lost: each writer of a batch needs an {IDENTIFIER} of its own; if there is one writer, and its "
-            "operation was changed, restart it once with the one before",
-            path=self._target.uri,
-            instant=None if last is None else last.instant,
-        )
-
-    def _used_by_another(self, last: BatchCheckpoint, how: str) -> InvalidArgumentError:
-        return InvalidArgumentError(
-            f"the identifier {self._identifier!r} of a stream was last used {how}: batches of both have the same "
-            f"numbers; start with the checkpoint folder of the first query, or give the new one another {IDENTIFIER}",
-            path=self._target.uri,
-            instant=last.instant,
-        )
 
 
 def _count(name: str, value: str) -> int:
