@@ -91,7 +91,7 @@ def test_an_insert_is_not_lost_to_a_deleted_row(spark, tmp_path, index, driver_b
     options = {"hoodie.index.type": index, "mortice.write.driver.bytes": driver_bytes}
 
     def merge(ts):
-        frame = spark.createDataFrame([("k1", "rome", 7.0, ts, "U"), ("k9", "rome", 8.0, 1, "U")], DDL)
+        frame = spark.createDataFrame([("k1", "rome", 7.0, ts, "U"), ("k99", "rome", 8.0, 1, "U")], DDL)
         mortice.spark.merge_into(frame, table.uri, when_matched_update=["fare"], options=options)
 
     before = rows_of(table.uri)
@@ -100,7 +100,7 @@ def test_an_insert_is_not_lost_to_a_deleted_row(spark, tmp_path, index, driver_b
     assert rows_of(table.uri) == before
     merge(10)
     found = {row["id"]: (row["fare"], row["ts"]) for row in rows_of(table.uri)}
-    assert (found["k1"], found["k9"], "k2" in found) == ((7.0, 10), (8.0, 1), False)
+    assert (found["k1"], found["k99"], "k2" in found) == ((7.0, 10), (8.0, 1), False)
 
 
 TYPES = "id int, n int, price decimal(10,2), day date, s string, f float"

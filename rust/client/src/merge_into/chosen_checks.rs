@@ -322,7 +322,8 @@ mod tests {
             error(&plan, renamed, stored).contains("changes the record key or the partition of a row ('a' to 'b')")
         );
         assert!(error(&plan, moved, stored).contains("('oslo' to 'rome')"));
-        let plan = plan_of(&TestTable::new(), &moving, &[GLOBAL]);
+        let stays = ("hoodie.simple.index.update.partition.path", "false");
+        let plan = plan_of(&TestTable::new(), &moving, &[GLOBAL, stays]);
         assert!(error(&plan, moved, stored).contains("('oslo' to 'rome')"));
         let moves = ("hoodie.simple.index.update.partition.path", "true");
         let plan = plan_of(&TestTable::new(), &moving, &[GLOBAL, moves]);
