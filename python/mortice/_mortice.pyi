@@ -4,7 +4,7 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final, type_check_only
+from typing import Any, Literal, final, type_check_only
 
 import pyarrow as pa
 from typing_extensions import Self
@@ -1391,7 +1391,6 @@ def create_table_by_options(
 
 def forget_schema(uri: str, storage_options: Mapping[str, str]) -> None:
     """Removes the columns of a table that a write has created and not written to."""
-
 
 def service_progress() -> tuple[int, int]:
     """How much of the service that this process runs is done, and of how much: bytes, files or instants."""

@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 
 from mortice import _mortice
 from mortice.spark.execution.data_frame import task_numbers
-from mortice.spark.settings.write_options import parallelism
 from mortice.spark.execution.private import session_key
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.execution.worker import WorkerOptions
+from mortice.spark.settings.write_options import parallelism
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,8 +174,6 @@ class Frames:
                 numbers = task_numbers(self._spark, key_tasks)
                 chunks = chunks.union(numbers.mapInArrow(RunStage(stages["read_keys"]), SPARK_SCHEMA))
             return self._kept(_shuffled(chunks, partitions).mapInArrow(RunStage(stages["tag"]), SPARK_SCHEMA))
-        if tasks == 0:
-            return []
 
     def move(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:
         """Merges tagged rows with the stored rows of their keys and persists them. Returns what the tasks report.
@@ -254,6 +252,8 @@ class SparkTasks:
 
     def run(self, stage: bytes, tasks: int) -> list[bytes]:
         """Runs a stage whose tasks read files. Returns what they report."""
+        if tasks == 0:
+            return []
         with typed_errors():
             return _reports(task_numbers(self._spark, tasks).mapInArrow(RunStage(stage), SPARK_SCHEMA))
 

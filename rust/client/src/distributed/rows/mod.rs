@@ -11,8 +11,8 @@
 //! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
 
 mod assigned;
-mod driver;
 mod deleted_rows;
+mod driver;
 mod insert_stage;
 mod keys_stage;
 mod move_stage;
