@@ -23,7 +23,8 @@ pub enum ConflictUnit {
 }
 
 impl ConflictUnit {
-    /// The unit of a write with this strategy and index. With a bucket index buckets are compared under either strategy.
+    /// The unit of a write with this strategy and index. With a bucket index buckets are compared under either
+    /// strategy.
     pub(super) fn new(class: &str, index: &str) -> Result<Self> {
         let is_bucket = index.eq_ignore_ascii_case("BUCKET");
         match class.rsplit('.').next().unwrap_or(class) {

@@ -23,7 +23,7 @@ pub struct RowOptions {
     pub(super) allows_operations: Option<bool>,
     /// What happens to inserted rows whose keys are in the table.
     pub duplicates: DuplicatePolicy,
-    /// Whether such rows are dropped if the policy says nothing, and those of one write that have the same key combined.
+    /// Whether such rows are dropped if the policy says nothing, and those of one write with the same key combined.
     pub drops_duplicates: bool,
     /// Whether rows of one insert that have the same key are combined.
     pub combines_inserts: Option<bool>,
@@ -37,7 +37,8 @@ pub struct RowOptions {
     pub(super) partial_updates: Option<bool>,
     /// Whether rows that cannot be written are left out. Otherwise they end the write.
     pub ignores_failed: bool,
-    /// The partitions that `insert_overwrite` replaces, whether or not rows are written to them; none: those of the rows.
+    /// The partitions that `insert_overwrite` replaces, whether or not rows are written to them; none: those of the
+    /// rows.
     pub static_partitions: Option<Vec<String>>,
     /// Bytes of rows that wait in memory.
     memory_bytes: usize,
