@@ -62,6 +62,7 @@ fn delete(
     let extra = CommitExtra { schema, user_metadata, replaced: found.replaced, column_ids: None };
     let committed = transaction.commit(Vec::new(), &extra)?;
     let failed = run_inline_services(target, &committed.instant, &execute_in_process)?;
+    target.leave();
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
     let warnings = target.warnings().iter().cloned().chain(missing).chain(failed).collect();
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })

@@ -52,7 +52,11 @@ pub fn run_inline_services(
             Err(error) if inline.fails || error.kind() == ErrorKind::Interrupted => {
                 return Err(after_commit(name, error, instant));
             }
-            Err(error) => warnings.push(format!("the {name} after the write {instant} failed: {error}")),
+            Err(error) => {
+                // What it has done until then is not known here.
+                target.mark_changed();
+                warnings.push(format!("the {name} after the write {instant} failed: {error}"));
+            }
         }
     }
     Ok(warnings)

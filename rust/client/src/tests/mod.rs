@@ -6,6 +6,7 @@ mod guarded_services;
 mod indexes;
 mod keys_beside_compaction;
 mod late_files;
+mod left_tables;
 mod lost_lock;
 mod metadata_history;
 mod service_tests;

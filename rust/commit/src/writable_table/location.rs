@@ -1,6 +1,6 @@
 //! Where a table is.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mortice_base::error::Result;
 use mortice_base::progress::Progress;
@@ -15,6 +15,8 @@ pub struct TableLocation {
     storage_options: StorageOptions,
     store: Option<Arc<dyn FileStore>>,
     progress: Progress,
+    /// Of the location and all its copies.
+    left: Arc<Mutex<Option<Arc<OpenTable>>>>,
 }
 
 impl TableLocation {
@@ -26,6 +28,7 @@ impl TableLocation {
             storage_options: storage_options.clone(),
             store: None,
             progress: Progress::default(),
+            left: Arc::default(),
         }
     }
 
@@ -34,7 +37,8 @@ impl TableLocation {
     #[must_use]
     pub fn in_store(store: Arc<dyn FileStore>, uri: &str) -> Self {
         let storage_options = StorageOptions::new();
-        Self { uri: uri.to_owned(), storage_options, store: Some(store), progress: Progress::default() }
+        let (progress, left) = (Progress::default(), Arc::default());
+        Self { uri: uri.to_owned(), storage_options, store: Some(store), progress, left }
     }
 
     /// The same, with what gets the progress of the services on the table.
@@ -47,6 +51,17 @@ impl TableLocation {
     #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.progress
+    }
+
+    /// The table as the last write or service has left it that got this location and succeeded, so that it need not be
+    /// opened again to be seen. None if it has to be: there was none yet, or it has changed what it has not read.
+    #[must_use]
+    pub fn left_table(&self) -> Option<Arc<OpenTable>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_left_table(&self, table: Option<Arc<OpenTable>>) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = table;
     }
 
     /// The base path.

@@ -1,7 +1,7 @@
 //! The handle.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::key_encoding::stored_encoding;
 use super::location::TableLocation;
@@ -59,7 +59,14 @@ pub struct WritableTable {
     /// Checks the table before a write of rows is completed. Services after it are commits of their own.
     validator: Option<Arc<dyn CommitValidator>>,
     index_builder: Arc<dyn IndexBuilder>,
-    latest: Arc<Mutex<Arc<OpenTable>>>,
+    latest: Arc<Mutex<LatestState>>,
+}
+
+/// The table as a handle has last seen it.
+struct LatestState {
+    table: Arc<OpenTable>,
+    /// Whether the handle has changed nothing since.
+    is_current: bool,
 }
 
 impl WritableTable {
@@ -106,6 +113,7 @@ impl WritableTable {
 
     fn of_checked(location: &TableLocation, table: Arc<OpenTable>, parsed: ParsedOptions) -> Result<Self> {
         let ParsedOptions { options, warnings } = parsed;
+        location.set_left_table(None);
         let store = location.open_store()?;
         let concurrency = Concurrency::resolve(&store, location.storage_options(), &options)?;
         let store: Arc<dyn FileStore> = Arc::new(FencedStore::new(store, Arc::clone(concurrency.fence())));
@@ -119,7 +127,7 @@ impl WritableTable {
             concurrency: Arc::new(concurrency),
             validator: None,
             index_builder: Arc::new(LocalIndexBuilder::new(location.progress())),
-            latest: Arc::new(Mutex::new(table)),
+            latest: Arc::new(Mutex::new(LatestState { table, is_current: true })),
         })
     }
 
@@ -216,7 +224,7 @@ impl WritableTable {
     /// The table as this handle has last seen it. Other writers may have changed it since.
     #[must_use]
     pub fn latest(&self) -> Arc<OpenTable> {
-        Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.latest_state().table)
     }
 
     /// Opens the table as it is now.
@@ -238,8 +246,24 @@ impl WritableTable {
     }
 
     fn remember(&self, table: Arc<OpenTable>) -> Arc<OpenTable> {
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&table);
+        *self.latest_state() = LatestState { table: Arc::clone(&table), is_current: true };
         table
+    }
+
+    fn latest_state(&self) -> MutexGuard<'_, LatestState> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that the table was changed in a way that [`Self::latest`] does not have.
+    pub fn mark_changed(&self) {
+        self.latest_state().is_current = false;
+    }
+
+    /// Ends a write or service that has succeeded: who has its location gets the table as this handle has last seen it,
+    /// unless it has changed more since.
+    pub fn leave(&self) {
+        let latest = self.latest_state();
+        self.location.set_left_table(latest.is_current.then(|| Arc::clone(&latest.table)));
     }
 
     /// The metadata table of the table; none if it has none.

@@ -78,6 +78,7 @@ impl<'a> Archival<'a> {
             if !chosen.is_empty() {
                 delete_late_files(&table)?;
             }
+            self.target.mark_changed();
             archive_instants(&table, base, &chosen, self.options.history_batch, self.target.progress())?;
             Ok(archived)
         })

@@ -43,5 +43,6 @@ fn clean(
     let cleans = cleans(&cleaning)?;
     let deletes = cleans.iter().any(|clean| !clean.files.is_empty() || !clean.partitions.is_empty());
     let reason = (!deletes).then(|| cleaning.why_nothing());
+    target.leave();
     Ok(CleaningResult { cleans, reason, warnings: target.warnings().to_vec() })
 }

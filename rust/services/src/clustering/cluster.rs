@@ -56,6 +56,7 @@ pub fn run_clustering(
     if request.run {
         result.commits = execute_pending(&target, &execute_plan)?.into_iter().map(WriteResult::new).collect();
     }
+    target.leave();
     Ok(result)
 }
 

@@ -94,7 +94,10 @@ pub fn run_compaction(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<CompactionResult> {
-    request.run_compactions(&open_table(location, options, "compact")?, Compaction::REQUESTED, &execute_plan)
+    let target = open_table(location, options, "compact")?;
+    let done = request.run_compactions(&target, Compaction::REQUESTED, &execute_plan)?;
+    target.leave();
+    Ok(done)
 }
 
 /// What [`run_compaction`] would do. Nothing is changed.

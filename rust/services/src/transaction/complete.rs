@@ -116,7 +116,9 @@ impl Transaction {
                 let compared = Compared { claims: &mut claims, now: &now, markers: &markers };
                 self.confirm(&instant, lock, compared).map_err(Failure::of_confirmation)?;
                 // A failure would say of a write that is part of the table that it is not.
-                let _ = self.target.advance(&now, instant.clone());
+                if self.target.advance(&now, instant.clone()).is_err() {
+                    self.target.mark_changed();
+                }
                 Ok(Done { instant, metadata, upkeep })
             }
             // Its data files may be those of the other writer.

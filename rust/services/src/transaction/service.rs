@@ -137,6 +137,7 @@ pub(crate) fn change_metadata(target: &WritableTable, rebuilds: bool) -> Result<
 /// [`Rollbacks::roll_back`]: crate::recovery::Rollbacks::roll_back
 pub fn give_up(target: &WritableTable, instant: &RequestedTime) -> Result<()> {
     target.locked(|table, _| {
+        target.mark_changed();
         check_no_restore(&table.timeline).map_err(|error| error.in_file(target.uri()))?;
         let is_inflight = table.timeline.writes_at(instant).any(|one| one.state == InstantState::Inflight);
         if !is_inflight || Heartbeats::list(&**target.store())?.is_expired(instant, target.concurrency().heartbeat) {

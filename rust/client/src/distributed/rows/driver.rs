@@ -306,6 +306,7 @@ impl DistributedWrite {
             Some(runner) => execute_by_tasks(plan, runner),
             None => execute_in_process(plan),
         })?;
+        self.target.leave();
         let warnings = self.warnings.iter().cloned().chain(failed).collect();
         let schema_changes = self.schema.changes.clone();
         Ok(WriteResult { warnings, schema_changes, ..WriteResult::new(committed) })
