@@ -60,13 +60,14 @@ pub fn alter_schema(
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
-    alter_at(&TableLocation::new(&table.uri, &table.storage_options), (table, columns), options, validator)
+    alter_at(&TableLocation::new(&table.uri, &table.storage_options), table, columns, options, validator)
 }
 
 /// The same of a table at a location.
 pub(super) fn alter_at(
     location: &TableLocation,
-    (table, columns): (&Arc<OpenTable>, &AlteredColumns),
+    table: &Arc<OpenTable>,
+    columns: &AlteredColumns,
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {

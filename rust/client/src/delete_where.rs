@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::retries::ConflictRetries;
-use super::write::{Written, commit_or_abort, open_for_write, plan, write_plan};
+use super::write::{GivenRows, Written, commit_or_abort, open_for_write, plan, write_plan};
 use mortice_base::error::Result;
 use mortice_base::names::meta_columns;
 use mortice_commit::commit::CommitValidator;
@@ -51,8 +51,8 @@ fn delete(transaction: &mut Transaction, filter: &Filter, options: &WriteSetting
         _ => Arc::new(Schema::empty()),
     };
     let rows = read_input(&schema, &mut stream, false, options.rows.memory())?;
-    let (given, of_rows) = ((schema.as_ref(), &rows), (Provenance::Stored, transaction.instant()));
-    let plan = plan(&table, WriteOperation::Delete, given, options, of_rows)?;
+    let given = GivenRows { columns: schema.as_ref(), rows: &rows, provenance: Provenance::Stored };
+    let plan = plan(&table, WriteOperation::Delete, given, options, transaction.instant())?;
     write_plan(transaction, plan, options)
 }
 

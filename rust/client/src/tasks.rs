@@ -272,11 +272,11 @@ impl TaskRunner<'_> {
             AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
         let kinds = self.log_kinds(task)?;
         let (full, positions) = located_rows(task, &kinds, LogKind::Row);
-        self.append_rows(&mut handle, (&full, &positions), None)?;
+        self.append_rows(&mut handle, &full, &positions, None)?;
         let (partial, positions) = located_rows(task, &kinds, LogKind::Columns);
         if let Some(schema) = self.options.partial.as_ref().filter(|_| !partial.is_empty()) {
             handle.begin_partial(schema)?;
-            self.append_rows(&mut handle, (&partial, &positions), Some(schema))?;
+            self.append_rows(&mut handle, &partial, &positions, Some(schema))?;
         }
         let (deletes, positions) = located_rows(task, &kinds, LogKind::Delete);
         if !deletes.is_empty() {
@@ -310,7 +310,8 @@ impl TaskRunner<'_> {
     fn append_rows(
         &self,
         handle: &mut AppendHandle,
-        (rows, positions): (&[u32], &[Option<u64>]),
+        rows: &[u32],
+        positions: &[Option<u64>],
         partial: Option<&avro::Schema>,
     ) -> Result<()> {
         let mut done = 0;

@@ -50,6 +50,14 @@ pub(super) struct Plan {
     partitions: BTreeSet<String>,
 }
 
+/// The rows of a write as they are given.
+#[derive(Clone, Copy)]
+pub(super) struct GivenRows<'a> {
+    pub(super) columns: &'a Schema,
+    pub(super) rows: &'a RowBatches,
+    pub(super) provenance: Provenance,
+}
+
 /// What a write has written.
 pub(super) struct Written {
     pub(super) statuses: Vec<WriteStatus>,
@@ -102,12 +110,12 @@ pub(super) fn write_rows(
     let mut input = Some(input);
     retries.run(&*target.time(), |may_repeat| {
         let rows = input.as_ref().ok_or_else(|| Error::internal("the rows of a write are gone"))?;
-        let (table, columns) = (target.latest(), schema.as_ref());
-        let early = plan(&table, operation, (columns, rows), options, (provenance, &"0".parse()?))?;
+        let (table, rows) = (target.latest(), GivenRows { columns: schema.as_ref(), rows, provenance });
+        let early = plan(&table, operation, rows, options, &"0".parse()?)?;
         let mut transaction = Transaction::begin(&target, operation)?;
         let planned = caught("a write", || {
             source.map_or(Ok(()), |source| source.check_unchanged(transaction.table()))?;
-            planned((early, provenance), &table, &transaction, (columns, rows), options)
+            planned(early, &table, &transaction, rows, options)
         });
         let updated = source.map(|source| source.updated().to_vec()).unwrap_or_default();
         let planned = planned.map(|plan| Plan { updated, ..plan });
@@ -145,21 +153,21 @@ pub(super) fn commit_or_abort(
 
 /// The plan of a write that has begun: the one that was made before, if that was of the same table.
 fn planned(
-    (early, provenance): (Plan, Provenance),
+    early: Plan,
     before: &OpenTable,
     transaction: &Transaction,
-    input: (&Schema, &RowBatches),
+    given: GivenRows<'_>,
     options: &WriteSettings,
 ) -> Result<Plan> {
     let (table, operation) = (transaction.table(), transaction.operation());
     let generates_keys = table.config.record_key_fields.is_empty();
     if !generates_keys
         && table.config == before.config
-        && early.schema == schema_of(table, operation, input.0, options)?
+        && early.schema == schema_of(table, operation, given.columns, options)?
     {
         return Ok(early);
     }
-    plan(table, operation, input, options, (provenance, transaction.instant()))
+    plan(table, operation, given, options, transaction.instant())
 }
 
 /// The columns that a write of rows with these columns has.
@@ -191,17 +199,18 @@ pub(super) fn row_source<'a>(
 pub(super) fn plan(
     table: &OpenTable,
     operation: WriteOperation,
-    (columns, input): (&Schema, &RowBatches),
+    given: GivenRows<'_>,
     options: &WriteSettings,
-    (provenance, instant): (Provenance, &RequestedTime),
+    instant: &RequestedTime,
 ) -> Result<Plan> {
+    let GivenRows { columns, rows, provenance } = given;
     DuplicatePolicy::of_write(operation, &options.rows)?;
     let index = choose_index_of(&table.config, &options.index, provenance)?;
     let schema = schema_of(table, operation, columns, options)?;
     let source = row_source(table, &schema, index.as_ref(), options);
     let preparation = Preparation { source, operation };
     let mut refused = RefusedRows::default();
-    let rows = preparation.read(input, instant, &mut refused)?;
+    let rows = preparation.read(rows, instant, &mut refused)?;
     // Of rows with the same key one is left.
     let partitions = match provenance {
         Provenance::Given => BTreeSet::new(),

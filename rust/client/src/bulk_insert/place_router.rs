@@ -49,7 +49,8 @@ impl<'a> PlaceRouter<'a> {
     /// Passes rows, of so many bytes, on.
     pub(super) fn pass<W: Work<Lane = InsertLane, Item = KeyedRows>>(
         &mut self,
-        (place, rows): (RowPlace, KeyedRows),
+        place: RowPlace,
+        rows: KeyedRows,
         bytes: usize,
         lanes: &mut Lanes<'_, W>,
     ) -> Result<()> {

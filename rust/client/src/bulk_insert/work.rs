@@ -32,7 +32,7 @@ impl Reading<'_> {
     /// The rows of a chunk that are written, and those that are left out. Generated keys have the row's number in the
     /// input.
     pub(super) fn read(&self, chunk: &RecordBatch, first_row: u64) -> Result<(Vec<KeyedRows>, RefusedRows)> {
-        let new_reader = || FullRows::new(self.source, (self.target.instant, 0), self.readers.ignores_failed());
+        let new_reader = || FullRows::new(self.source, self.target.instant, 0, self.readers.ignores_failed());
         let (parts, refused) = self.readers.read(new_reader, chunk, first_row)?;
         let outputs = if self.has_outputs { outputs_of(chunk)? } else { None };
         let rows = |(rows, keys): (RecordBatch, RowKeys)| {
@@ -91,7 +91,7 @@ impl<'a> Work for InsertWork<'a, '_> {
 
     fn route(&self, router: &mut PlaceRouter<'a>, chunk: PlacedRows, lanes: &mut Lanes<'_, Self>) -> Result<()> {
         router.refuse(chunk.refused);
-        chunk.rows.into_iter().try_for_each(|(rows, bytes)| router.pass(rows, bytes, lanes))
+        chunk.rows.into_iter().try_for_each(|((place, rows), bytes)| router.pass(place, rows, bytes, lanes))
     }
 
     fn write(&self, lane: &mut InsertLane, rows: KeyedRows) -> Result<()> {

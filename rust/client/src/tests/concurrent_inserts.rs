@@ -125,7 +125,7 @@ fn keys_are_compared_in_as_many_passes_as_memory_needs() {
         assert!(some.iter().any(|file| file.path.contains(".log.")), "{some:?}");
         for most in [1, 2, 3, 7, 8, 100] {
             for (own, others) in [(&all, &some), (&some, &all)] {
-                let found = first_common_key(&table.open(false), (own, others), false, most).unwrap().unwrap();
+                let found = first_common_key(&table.open(false), own, others, false, most).unwrap().unwrap();
                 assert_eq!((found.key.as_str(), found.partition.as_str()), ("c", "x"), "{version} {most}");
                 assert!(others[found.other].path.starts_with("x/"));
             }
@@ -133,6 +133,6 @@ fn keys_are_compared_in_as_many_passes_as_memory_needs() {
         // Keys of earlier commits that a file has are not those of its commit.
         let later: Vec<_> =
             all.iter().map(|file| WrittenRows { instant: "20990101000000000".into(), ..file.clone() }).collect();
-        assert_eq!(first_common_key(&table.open(false), (&later, &some), true, 100).unwrap(), None);
+        assert_eq!(first_common_key(&table.open(false), &later, &some, true, 100).unwrap(), None);
     }
 }

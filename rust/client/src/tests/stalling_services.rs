@@ -217,7 +217,7 @@ fn alter(location: &TableLocation, has_ids: bool) -> Result<()> {
         WithIds { before: before.to_string(), after: after.to_string() }
     });
     let columns = AlteredColumns { schema: schema.to_string(), with_ids };
-    alter_at(location, (&table, &columns), &options(&SHARED), None).map(drop)
+    alter_at(location, &table, &columns, &options(&SHARED), None).map(drop)
 }
 
 fn change_metadata(location: &TableLocation, added: &[&str], dropped: &[&str], rebuilds: bool) -> Result<()> {

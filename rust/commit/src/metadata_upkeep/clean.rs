@@ -51,7 +51,7 @@ impl MetadataUpkeep {
                 records.insert(*kind, of_kind);
             }
         }
-        write_delta_commit(&self.folder, instant, records, (&self.clock, &self.table.timeline))
+        write_delta_commit(&self.folder, instant, records, &self.clock, &self.table.timeline)
     }
 }
 

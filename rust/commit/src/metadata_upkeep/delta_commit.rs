@@ -32,9 +32,10 @@ pub(super) fn write_delta_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
     records: Records,
-    clock: (&Clock, &Timeline),
+    clock: &Clock,
+    table: &Timeline,
 ) -> Result<()> {
-    write_checked_delta_commit(folder, instant, records, clock, &|| Ok(()))
+    write_checked_delta_commit(folder, instant, records, clock, table, &|| Ok(()))
 }
 
 /// The same with a check that the table's instant is still the writer's, before the metadata table's is completed.
@@ -42,7 +43,8 @@ pub(super) fn write_checked_delta_commit(
     folder: &MetadataFolder,
     instant: &RequestedTime,
     records: Records,
-    (clock, table): (&Clock, &Timeline),
+    clock: &Clock,
+    table: &Timeline,
     check: CheckInstant<'_>,
 ) -> Result<()> {
     begin(folder, instant)?;
@@ -52,7 +54,7 @@ pub(super) fn write_checked_delta_commit(
         stats.push((kind.folder(), written));
     }
     check()?;
-    complete(folder, instant, WriteOperation::UpsertPrepped, stats, (clock, table))
+    complete(folder, instant, WriteOperation::UpsertPrepped, stats, clock, table)
 }
 
 /// Requests and starts the instant.
@@ -79,7 +81,8 @@ pub(super) fn complete(
     instant: &RequestedTime,
     operation: WriteOperation,
     stats: Vec<(&str, Vec<HoodieWriteStat>)>,
-    (clock, table): (&Clock, &Timeline),
+    clock: &Clock,
+    table: &Timeline,
 ) -> Result<()> {
     let writer = folder.timeline_writer();
     let metadata = HoodieCommitMetadata {

@@ -63,7 +63,7 @@ impl MetadataUpkeep {
             TimelineLayout::V2 if has_failed => self.delete_failed(failed, rollback, &writer),
             // The heartbeat comes before the requested instant.
             TimelineLayout::V2 => self.clean_up(failed),
-            TimelineLayout::V1 => self.roll_back_v1(has_failed, (failed, rollback), touched, &writer),
+            TimelineLayout::V1 => self.roll_back_v1(has_failed, failed, rollback, touched, &writer),
         }
     }
 
@@ -89,7 +89,7 @@ impl MetadataUpkeep {
                 self.clean_up(failed)
             }
             TimelineLayout::V1 if has_failed || !found.is_empty() => {
-                self.roll_back_v1(true, (failed, rollback), &RolledBackFiles::default(), &writer)
+                self.roll_back_v1(true, failed, rollback, &RolledBackFiles::default(), &writer)
             }
             TimelineLayout::V1 => self.clean_up(failed),
         }
@@ -110,7 +110,7 @@ impl MetadataUpkeep {
         writer.request(rollback, Action::Rollback, &Bytes::from(plan.to_avro()?))?;
         writer.start(rollback, Action::Rollback, &Bytes::new())?;
         self.delete_logs(&found)?;
-        self.complete_rollback((failed, rollback), &found, BTreeMap::new(), writer)?;
+        self.complete_rollback(failed, rollback, &found, BTreeMap::new(), writer)?;
         writer.delete_instant(failed, Action::DeltaCommit)?;
         self.folder.markers(failed).remove()?;
         self.folder.store().delete(&heartbeat(failed))
@@ -119,7 +119,8 @@ impl MetadataUpkeep {
     fn roll_back_v1(
         &self,
         has_failed: bool,
-        (failed, rollback): (&RequestedTime, &RequestedTime),
+        failed: &RequestedTime,
+        rollback: &RequestedTime,
         touched: &RolledBackFiles,
         writer: &TimelineWriter,
     ) -> Result<()> {
@@ -131,7 +132,7 @@ impl MetadataUpkeep {
         if !is_recorded {
             writer.delete_instant(rollback, Action::DeltaCommit)?;
             let records = self.records_of_rollback(touched)?;
-            write_delta_commit(&self.folder, rollback, records, (&self.clock, &self.table.timeline))?;
+            write_delta_commit(&self.folder, rollback, records, &self.clock, &self.table.timeline)?;
         }
         self.clean_up(rollback)?;
         if !has_failed {
@@ -144,10 +145,10 @@ impl MetadataUpkeep {
         writer.start(&time, Action::Rollback, &Bytes::new())?;
         let mut appended = BTreeMap::new();
         for FailedFiles { partition, files } in &found {
-            appended.insert(partition.clone(), self.append_blocks(partition, files, (&time, failed))?);
+            appended.insert(partition.clone(), self.append_blocks(partition, files, &time, failed)?);
         }
         self.folder.markers(&time).remove()?;
-        self.complete_rollback((failed, &time), &found, appended, writer)?;
+        self.complete_rollback(failed, &time, &found, appended, writer)?;
         writer.delete_instant(failed, Action::DeltaCommit)?;
         self.folder.markers(failed).remove()
     }
@@ -270,7 +271,8 @@ impl MetadataUpkeep {
         &self,
         partition: &str,
         failed_logs: &BTreeMap<String, u64>,
-        (time, failed): (&RequestedTime, &RequestedTime),
+        time: &RequestedTime,
+        failed: &RequestedTime,
     ) -> Result<BTreeMap<String, u64>> {
         let kind = PartitionKind::ALL.into_iter().find(|kind| kind.folder() == partition);
         let kind = kind.ok_or_else(|| {
@@ -290,7 +292,8 @@ impl MetadataUpkeep {
 
     fn complete_rollback(
         &self,
-        (failed, rollback): (&RequestedTime, &RequestedTime),
+        failed: &RequestedTime,
+        rollback: &RequestedTime,
         found: &[FailedFiles],
         mut appended: BTreeMap<String, BTreeMap<String, u64>>,
         writer: &TimelineWriter,

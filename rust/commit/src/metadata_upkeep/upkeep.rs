@@ -263,7 +263,7 @@ impl MetadataUpkeep {
         check_complete(&self.table.timeline, &self.folder.timeline)?;
         let records = self.records_of(instant, update)?;
         let records: Records = records.into_iter().filter(|(_, records)| !records.is_empty()).collect();
-        write_checked_delta_commit(&self.folder, instant, records, (&self.clock, &self.table.timeline), check)
+        write_checked_delta_commit(&self.folder, instant, records, &self.clock, &self.table.timeline, check)
     }
 
     /// Removes the markers and the heartbeat of `instant`, after the instant was completed in the table.

@@ -32,9 +32,9 @@ pub(super) fn compact(table: &ServiceTable, mut history: HistoryBase, batch: usi
         }
         of_level.sort_by(|one, other| one.name.cmp(&other.name));
         let chosen = smallest_prefix(of_level, batch);
-        let Some(times) = times_of(&chosen).filter(|_| chosen.len() > 1) else { break };
+        let Some((least, greatest)) = times_of(&chosen).filter(|_| chosen.len() > 1) else { break };
         let content = merge(table, &chosen)?;
-        let file = put_file(table, times, level.saturating_add(1), &content)?;
+        let file = put_file(table, least, greatest, level.saturating_add(1), &content)?;
         let mut files: Vec<HistoryFile> =
             history.files().iter().filter(|file| !chosen.contains(file)).cloned().chain([file]).collect();
         files.sort_by(|one, other| one.name.cmp(&other.name));

@@ -94,8 +94,8 @@ pub(super) fn append(table: &ServiceTable, base: HistoryBase, instants: &[Instan
     let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(base) };
     let mut file = HistoryWriter::new()?;
     file.write(&rows_of(&table.timeline_writer(), instants)?)?;
-    let times = (first.requested_time.clone(), last.requested_time.clone());
-    let file = put_file(table, times, 0, &file.finish()?)?;
+    let (least, greatest) = (first.requested_time.clone(), last.requested_time.clone());
+    let file = put_file(table, least, greatest, 0, &file.finish()?)?;
     let mut files = base.files.clone();
     files.push(file);
     base.replaced_by(table, files)
@@ -105,7 +105,8 @@ pub(super) fn append(table: &ServiceTable, base: HistoryBase, instants: &[Instan
 /// archiver was stopped, the name has a later time.
 pub(super) fn put_file(
     table: &ServiceTable,
-    (least, greatest): (RequestedTime, RequestedTime),
+    least: RequestedTime,
+    greatest: RequestedTime,
     level: u32,
     content: &Bytes,
 ) -> Result<HistoryFile> {

@@ -124,9 +124,9 @@ impl<'a> Archival<'a> {
     /// The commits that stay: more than options say if the cleaner keeps more.
     fn keep(&self, table: &ServiceTable) -> Result<KeepCommits> {
         let keep = self.options.keep;
-        let now = (table.store.time().now(), table.config.timeline_zone);
+        let (now, zone) = (table.store.time().now(), table.config.timeline_zone);
         let needed = first_needed(&table.timeline, &table.timeline_writer())?;
-        let earliest = earliest_to_retain(&table.timeline, self.cleaning.policy, needed.as_ref(), now)?;
+        let earliest = earliest_to_retain(&table.timeline, self.cleaning.policy, needed.as_ref(), now, zone)?;
         let Some(earliest) = earliest else { return Ok(keep) };
         let later = table.timeline.completed_writes().filter(|write| write.requested_time > earliest.requested_time);
         let least = (later.count() as u64).saturating_add(2).max(keep.least);

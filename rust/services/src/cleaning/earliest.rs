@@ -16,7 +16,8 @@ pub(crate) fn earliest_to_retain<'a>(
     timeline: &'a Timeline,
     policy: CleaningPolicy,
     needed: Option<&RequestedTime>,
-    (now, zone): (DateTime<Utc>, TimelineZone),
+    now: DateTime<Utc>,
+    zone: TimelineZone,
 ) -> Result<Option<&'a Instant>> {
     let completed: Vec<&Instant> = timeline.completed_writes().collect();
     let wanted = match policy {
@@ -63,7 +64,7 @@ mod tests {
         let now = DateTime::parse_from_rfc3339("2024-01-02T00:00:00Z").unwrap().to_utc();
         let timeline = timeline(names);
         let needed = timeline.pending_writes().next().map(|pending| &pending.requested_time);
-        let found = earliest_to_retain(&timeline, policy, needed, (now, TimelineZone::Utc)).unwrap();
+        let found = earliest_to_retain(&timeline, policy, needed, now, TimelineZone::Utc).unwrap();
         found.map(|instant| instant.requested_time.to_string())
     }
 
@@ -88,9 +89,9 @@ mod tests {
     #[test]
     fn what_was_completed_since_a_pending_write_began_is_kept() {
         let timeline = timeline(&["1_2.commit", "3_9.commit", "4_5.commit", "6.commit.requested", "10_11.commit"]);
-        let now = (DateTime::UNIX_EPOCH, TimelineZone::Utc);
+        let (now, zone) = (DateTime::UNIX_EPOCH, TimelineZone::Utc);
         let policy = CleaningPolicy::LatestCommits(1);
-        let found = earliest_to_retain(&timeline, policy, Some(&"3".into()), now).unwrap();
+        let found = earliest_to_retain(&timeline, policy, Some(&"3".into()), now, zone).unwrap();
         assert_eq!(found.unwrap().requested_time, "3");
     }
 

@@ -83,16 +83,16 @@ impl CleanPlanner<'_> {
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
         // Pending writes need this or more.
         let needed = self.timeline.pending_writes().next().map(|pending| &pending.requested_time);
-        let now = (now, self.config.timeline_zone);
-        let earliest = || earliest_to_retain(self.timeline, self.options.policy, needed, now);
+        let zone = self.config.timeline_zone;
+        let earliest = || earliest_to_retain(self.timeline, self.options.policy, needed, now, zone);
         Ok(self.timeline.latest_visible().is_some() && (by_versions || earliest()?.is_some()))
     }
 
     /// Chooses the files.
     pub(crate) fn plan(&self, now: DateTime<Utc>) -> Result<FilesToClean> {
         let needed = first_needed(self.timeline, &self.writer)?;
-        let now = (now, self.config.timeline_zone);
-        let earliest = earliest_to_retain(self.timeline, self.options.policy, needed.as_ref(), now)?;
+        let zone = self.config.timeline_zone;
+        let earliest = earliest_to_retain(self.timeline, self.options.policy, needed.as_ref(), now, zone)?;
         let by_versions = matches!(self.options.policy, CleaningPolicy::LatestFileVersions(_));
         let mut found = FilesToClean { earliest: earliest.cloned(), ..FilesToClean::default() };
         let Some(latest) = self.timeline.latest_visible().filter(|_| by_versions || earliest.is_some()) else {

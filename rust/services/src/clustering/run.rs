@@ -63,7 +63,7 @@ impl<'a> ClusteringRun<'a> {
         progress.begin(plan.groups.iter().fold(0, |sum, group| sum.saturating_add(group.bytes())));
         let statuses = parallel::map(&tasks, threads, |(task, group)| {
             let token = WriteToken { task: *task, stage: 0, attempt };
-            let written = self.write_group(group, &plan.sort_columns, token, (cores, threads))?;
+            let written = self.write_group(group, &plan.sort_columns, token, cores, threads)?;
             progress.advance(group.bytes());
             Ok(written)
         })?;
@@ -83,7 +83,7 @@ impl<'a> ClusteringRun<'a> {
         sort_columns: &[String],
         token: WriteToken,
     ) -> Result<Vec<WriteStatus>> {
-        self.write_group(group, sort_columns, token, (1, 1))
+        self.write_group(group, sort_columns, token, 1, 1)
     }
 
     fn write_group(
@@ -91,7 +91,8 @@ impl<'a> ClusteringRun<'a> {
         group: &PlannedGroup,
         sort_columns: &[String],
         token: WriteToken,
-        (cores, threads): (usize, usize),
+        cores: usize,
+        threads: usize,
     ) -> Result<Vec<WriteStatus>> {
         check_cancelled()?;
         let scan = self.table.stored_rows(&group.slices, &QueryOptions::default())?;

@@ -42,16 +42,12 @@ pub(super) fn is_due(metadata: &Timeline) -> bool {
 }
 
 /// Completes pending cleans, and runs a new one if it is due. Returns whether anything changed.
-pub(super) fn clean(
-    metadata: &mut ServiceTable,
-    (clock, data): (&Clock, &Timeline),
-    partitions: &[&str],
-) -> Result<bool> {
+pub(super) fn clean(metadata: &mut ServiceTable, clock: &Clock, data: &Timeline, partitions: &[&str]) -> Result<bool> {
     let pending: Vec<RequestedTime> =
         metadata.timeline.pending(Action::Clean).map(|clean| clean.requested_time.clone()).collect();
     let mut is_changed = false;
     for instant in &pending {
-        execute(metadata, instant, (clock, data))?;
+        execute(metadata, instant, clock, data)?;
         is_changed = true;
     }
     if !is_due(&metadata.timeline) {
@@ -71,7 +67,7 @@ pub(super) fn clean(
         CleanPlanner { timeline: &table.timeline, config: &table.config, writer, options: &options, list: &list };
     let mut found = planner.plan(table.store.time().now())?;
     found.empty_partitions.clear();
-    let Some(instant) = next_instant(table, (clock, data))?.filter(|_| !found.partitions.is_empty()) else {
+    let Some(instant) = next_instant(table, clock, data)?.filter(|_| !found.partitions.is_empty()) else {
         return Ok(is_changed);
     };
     let plan = plan_of(&found, &table.timeline, &options, table.storage.as_ref());
@@ -80,12 +76,12 @@ pub(super) fn clean(
         let message = "another writer cleans the metadata table at the same time";
         return Err(Error::new(ErrorKind::WriteConflict, message).in_file(METADATA_ROOT).at_instant(&instant));
     }
-    execute(metadata, &instant, (clock, data))?;
+    execute(metadata, &instant, clock, data)?;
     Ok(true)
 }
 
 /// The instant of a new clean; none if it has to wait.
-fn next_instant(table: &ServiceTable, (clock, data): (&Clock, &Timeline)) -> Result<Option<RequestedTime>> {
+fn next_instant(table: &ServiceTable, clock: &Clock, data: &Timeline) -> Result<Option<RequestedTime>> {
     if !table.is_v1() {
         return clock.requested_time(&[data, &table.timeline]).map(Some);
     }
@@ -95,7 +91,7 @@ fn next_instant(table: &ServiceTable, (clock, data): (&Clock, &Timeline)) -> Res
     Ok(Some(instant).filter(|instant| table.timeline.instants_at(instant).is_empty()))
 }
 
-fn execute(metadata: &mut ServiceTable, instant: &RequestedTime, (clock, data): (&Clock, &Timeline)) -> Result<()> {
+fn execute(metadata: &mut ServiceTable, instant: &RequestedTime, clock: &Clock, data: &Timeline) -> Result<()> {
     let time = metadata.store.time();
     let started = time.monotonic();
     let writer = metadata.timeline_writer();

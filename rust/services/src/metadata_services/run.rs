@@ -57,7 +57,7 @@ impl MetadataServices<'_> {
         let mut metadata = ServiceTable::open_metadata(self.store)?;
         let executed = compaction.execute_pending(&mut metadata)?;
         let compacted = compaction.compact(&mut metadata)?;
-        let cleaned = clean::clean(&mut metadata, (self.clock, self.timeline), compaction.partitions)?;
+        let cleaned = clean::clean(&mut metadata, self.clock, self.timeline, compaction.partitions)?;
         let archived = archive::archive(&mut metadata, self.timeline, compaction.options)?;
         Ok(executed || compacted || cleaned || archived)
     }

@@ -44,7 +44,8 @@ enum Blocks {
 
 impl<'a> LateLogs<'a> {
     pub(crate) fn new(
-        (store, clock): (&'a Arc<dyn FileStore>, &'a Clock),
+        store: &'a Arc<dyn FileStore>,
+        clock: &'a Clock,
         timeline: &'a Timeline,
         instant: &'a RequestedTime,
     ) -> Self {

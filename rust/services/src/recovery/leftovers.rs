@@ -76,7 +76,7 @@ pub(crate) fn remove_files_of_attempt(
 ) -> Result<()> {
     let store = rollbacks.store;
     let timeline = rollbacks.timeline()?;
-    let mut logs = LateLogs::new((rollbacks.store, rollbacks.clock), &timeline, instant);
+    let mut logs = LateLogs::new(rollbacks.store, rollbacks.clock, &timeline, instant);
     for path in begun {
         let path = DataPath::parse(path)?;
         let is_log_of_slice =
@@ -99,7 +99,7 @@ pub(crate) fn remove_files_of_attempt(
 fn remove_markers(rollbacks: &Rollbacks<'_>, timeline: &Timeline, instant: &RequestedTime) -> Result<()> {
     let markers = Markers::new(Arc::clone(rollbacks.store), instant);
     let committed = committed_files(timeline, instant)?;
-    let mut logs = LateLogs::new((rollbacks.store, rollbacks.clock), timeline, instant);
+    let mut logs = LateLogs::new(rollbacks.store, rollbacks.clock, timeline, instant);
     let found = if committed == Committed::Unknown { BTreeSet::new() } else { markers.list()? };
     for Marker { data_path, kind } in found {
         let path = DataPath::parse(&data_path)?;

@@ -76,7 +76,7 @@ fn restore(
     let time = requested_time(instant)?;
     let target = WritableTable::open(location, options, "restore")?;
     let restored = target.examined(is_dry_run, |state| {
-        let (restored, metadata) = restore_locked((&target, state), &time, is_dry_run)?;
+        let (restored, metadata) = restore_locked(&target, state, &time, is_dry_run)?;
         // One that was kept is changed as options say.
         if let Some(options) = metadata {
             MetadataUpkeep::initialize(target.store(), &target.reopen()?, &options)?;
@@ -89,7 +89,8 @@ fn restore(
 /// Undoes the instants. Returns also the options of the metadata table afterwards: with them one that was deleted is
 /// built again.
 fn restore_locked(
-    (table, state): (&WritableTable, &TableState),
+    table: &WritableTable,
+    state: &TableState,
     time: &RequestedTime,
     is_dry_run: bool,
 ) -> Result<(RestoreResult, Option<MetadataOptions>)> {

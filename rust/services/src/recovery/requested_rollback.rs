@@ -73,7 +73,7 @@ fn rollback(
     let time = requested_time(instant)?;
     let target = WritableTable::open(location, options, "rollback")?;
     let undone = target.examined(is_dry_run, |state| {
-        let undone = roll_back((&target, state), &time, is_dry_run)?;
+        let undone = roll_back(&target, state, &time, is_dry_run)?;
         if !is_dry_run {
             MetadataUpkeep::rebuild_dropped(target.store(), &target.reopen()?, target.metadata_options())?;
         }
@@ -83,7 +83,8 @@ fn rollback(
 }
 
 fn roll_back(
-    (table, state): (&WritableTable, &TableState),
+    table: &WritableTable,
+    state: &TableState,
     time: &RequestedTime,
     is_dry_run: bool,
 ) -> Result<RollbackResult> {

@@ -422,7 +422,7 @@ impl Rollbacks<'_> {
             return Ok(());
         }
         let timeline = self.timeline()?;
-        let mut logs = LateLogs::new((self.store, self.clock), &timeline, &target.requested_time);
+        let mut logs = LateLogs::new(self.store, self.clock, &timeline, &target.requested_time);
         since.logs.iter().flat_map(LogRollback::paths).try_for_each(|path| logs.undo(&path))
     }
 

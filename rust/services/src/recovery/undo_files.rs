@@ -45,7 +45,7 @@ impl UndoFiles<'_> {
         self.delete_temporary_files(&markers, &mut listings)?;
         self.append_rollbacks(&undo.logs, &mut listings, &mut done)?;
         if !undo.logs.is_empty() {
-            self.add_earlier_rollback_logs((undo, &markers), &mut listings, &mut done)?;
+            self.add_earlier_rollback_logs(undo, &markers, &mut listings, &mut done)?;
         }
         Ok(done)
     }
@@ -150,7 +150,8 @@ impl UndoFiles<'_> {
     /// them.
     fn add_earlier_rollback_logs(
         &self,
-        (undo, markers): (&Undo, &BTreeSet<Marker>),
+        undo: &Undo,
+        markers: &BTreeSet<Marker>,
         listings: &mut Listings<'_>,
         done: &mut RolledBackFiles,
     ) -> Result<()> {

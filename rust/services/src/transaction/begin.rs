@@ -52,7 +52,7 @@ impl Transaction {
         instant: RequestedTime,
     ) -> Result<Self> {
         Self::check_resumable(target)?;
-        Ok(Self::at(target, table, operation, (instant, None)))
+        Ok(Self::at(target, table, operation, instant, None))
     }
 
     /// Makes sure that a write can be begun and ended by different processes.
@@ -76,14 +76,14 @@ impl Transaction {
             state,
             || target.state(),
             |_, instant| {
-                let (outcome, started) = request(target, &files, (instant, action))?;
+                let (outcome, started) = request(target, &files, instant, action)?;
                 heartbeat = started;
                 Ok(Some(outcome))
             },
         );
         let requested = requested.map_err(|error| error.in_file(target.uri()))?;
         let (instant, state) = requested.ok_or_else(|| Error::internal("a write without a requested instant"))?;
-        Ok(Self::at(target, state.table, operation, (instant, heartbeat)))
+        Ok(Self::at(target, state.table, operation, instant, heartbeat))
     }
 
     /// A write whose instant is on the timeline.
@@ -91,7 +91,8 @@ impl Transaction {
         target: &Arc<WritableTable>,
         table: Arc<OpenTable>,
         operation: WriteOperation,
-        (instant, heartbeat): (RequestedTime, Option<Heartbeat>),
+        instant: RequestedTime,
+        heartbeat: Option<Heartbeat>,
     ) -> Self {
         let data = DataStore::new(target.store(), heartbeat.as_ref().map(Heartbeat::watch));
         let files = target.timeline_writer(&table);
@@ -115,7 +116,8 @@ impl Transaction {
 fn request(
     target: &WritableTable,
     files: &TimelineWriter,
-    (instant, action): (&RequestedTime, Action),
+    instant: &RequestedTime,
+    action: Action,
 ) -> Result<(PutOutcome, Option<Heartbeat>)> {
     let heartbeat = start_heartbeat(target, instant)?;
     let content = match action {

@@ -101,7 +101,7 @@ fn begin_locked(
         table = target.reopen()?;
     }
     let heartbeat = start_heartbeat(target, instant)?;
-    let transaction = Transaction::at(target, table, operation, (instant.clone(), heartbeat));
+    let transaction = Transaction::at(target, table, operation, instant.clone(), heartbeat);
     transaction.start(&Bytes::new())?;
     Ok(Some(transaction))
 }

@@ -140,7 +140,7 @@ impl<'a> KeyCheck<'a> {
                     format!("the record key {key:?} is also in file group {other_id} of {other_partition:?}")
                 }
             };
-            self.report((FindingKind::DuplicateKey, key), row.group, message)?;
+            self.report(FindingKind::DuplicateKey, key, row.group, message)?;
         }
         Ok(())
     }
@@ -152,14 +152,14 @@ impl<'a> KeyCheck<'a> {
         };
         if indexed.is_empty() {
             let message = format!("the record index does not have the record key {key:?}");
-            return self.report((FindingKind::IndexMissingKey, key), row.group, message);
+            return self.report(FindingKind::IndexMissingKey, key, row.group, message);
         }
         for place in indexed.iter().filter(|place| rows.iter().all(|row| row.group != place.group)) {
             let (partition, file_id) = self.numbers.group(row.group)?;
             let message = format!(
                 "the record index has the record key {key:?} here, and it is in file group {file_id} of {partition:?}"
             );
-            self.report((FindingKind::IndexWrongLocation, key), place.group, message)?;
+            self.report(FindingKind::IndexWrongLocation, key, place.group, message)?;
         }
         Ok(())
     }
@@ -180,10 +180,10 @@ impl<'a> KeyCheck<'a> {
         }
         let group = if self.numbers.is_live(place.group) { "" } else { ", which is not a live file group" };
         let message = format!("the record index has the record key {key:?} here{group}, and no row has it");
-        self.report((FindingKind::IndexStaleKey, key), place.group, message)
+        self.report(FindingKind::IndexStaleKey, key, place.group, message)
     }
 
-    fn report(&mut self, (kind, key): (FindingKind, &str), group: u32, message: String) -> Result<()> {
+    fn report(&mut self, kind: FindingKind, key: &str, group: u32, message: String) -> Result<()> {
         let (partition, file_id) = self.numbers.group(group)?;
         self.findings.add(key, Finding::new(kind, joined(partition, file_id), message))
     }

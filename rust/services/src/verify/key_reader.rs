@@ -46,7 +46,7 @@ pub(super) fn add_row_keys(
         let number = number.ok_or_else(|| Error::internal("a file group without a number"))?;
         let mut buffer = sorter.buffer();
         let found = keys_of_slice(&scan, split, memory, &mut |keys| {
-            keys.iter().flatten().try_for_each(|key| sorter.add(&mut buffer, key, (Origin::Row, number)))
+            keys.iter().flatten().try_for_each(|key| sorter.add(&mut buffer, key, Origin::Row, number))
         });
         sorter.give_back(buffer);
         found
@@ -61,7 +61,7 @@ pub(super) fn add_index_keys(table: &OpenTable, numbers: &mut FileGroupNumbers, 
     let mut buffer = sorter.buffer();
     let read = metadata.key_locations(None, &mut |location| {
         let number = numbers.number_of(location.partition, &location.file_id)?;
-        sorter.add(&mut buffer, location.key, (Origin::Index, number))
+        sorter.add(&mut buffer, location.key, Origin::Index, number)
     });
     sorter.give_back(buffer);
     read

@@ -71,7 +71,7 @@ impl KeySorter {
     ///
     /// # Errors
     /// `Io` where the keys cannot be set aside.
-    pub fn add(&self, buffer: &mut EntryBuffer, key: &str, (origin, group): (Origin, u32)) -> Result<()> {
+    pub fn add(&self, buffer: &mut EntryBuffer, key: &str, origin: Origin, group: u32) -> Result<()> {
         let [one, two, three, four] = group.to_be_bytes();
         self.0.add(buffer, key.as_bytes(), &[origin.byte(), one, two, three, four])
     }
@@ -130,7 +130,7 @@ mod tests {
         for part in entries.chunks(3) {
             let mut buffer = sorter.buffer();
             for (key, origin, group) in part {
-                sorter.add(&mut buffer, key, (*origin, *group)).unwrap();
+                sorter.add(&mut buffer, key, *origin, *group).unwrap();
             }
             sorter.give_back(buffer);
         }

@@ -83,7 +83,7 @@ pub(super) fn compare_with_timeline(table: &OpenTable, stored: &StoredFiles) -> 
                     let changes = stat.cdc_stats.iter().flatten().map(|(path, len)| (path.as_str(), Some(*len)));
                     let file = stat.path.as_deref().map(|path| (path, stat.file_size_in_bytes));
                     for (path, len) in file.into_iter().chain(changes) {
-                        written.findings.extend(compare_file((instant, path, len), stored, &cleaned));
+                        written.findings.extend(compare_file(instant, path, len, stored, &cleaned));
                         written.named.insert(path.to_owned());
                     }
                 }
@@ -100,7 +100,9 @@ pub(super) fn compare_with_timeline(table: &OpenTable, stored: &StoredFiles) -> 
 }
 
 fn compare_file(
-    (instant, path, len): (&Instant, &str, Option<i64>),
+    instant: &Instant,
+    path: &str,
+    len: Option<i64>,
     stored: &StoredFiles,
     cleaned: &RemovedFiles,
 ) -> Option<Finding> {

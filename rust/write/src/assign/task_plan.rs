@@ -206,7 +206,7 @@ impl PlannedTask {
     /// # Errors
     /// `Internal` if it is not.
     pub fn check_takes(&self, class: &InsertClass) -> Result<()> {
-        check_takes((&self.partition, &self.kind), (&class.partition, class.bucket))
+        check_takes(&self.partition, &self.kind, &class.partition, class.bucket)
     }
 }
 
@@ -214,7 +214,7 @@ impl PlannedTask {
 ///
 /// # Errors
 /// `Internal` if it may not: the row would be where no reader and no writer looks for its key.
-pub fn check_takes((own, kind): (&str, &TaskKind), (partition, bucket): (&str, Option<u32>)) -> Result<()> {
+pub fn check_takes(own: &str, kind: &TaskKind, partition: &str, bucket: Option<u32>) -> Result<()> {
     if own != partition {
         return Err(Error::internal(format_args!(
             "a new row of partition {partition:?} goes to a task of partition {own:?}"

@@ -35,13 +35,14 @@ pub fn common_key(
     others: &[WrittenRows],
     is_global: bool,
 ) -> Result<Option<CommonKey>> {
-    first_common_key(table, (own, others), is_global, MOST_KEYS)
+    first_common_key(table, own, others, is_global, MOST_KEYS)
 }
 
 /// The same, with at most so many keys in memory.
 pub fn first_common_key(
     table: &OpenTable,
-    (own, others): (&[WrittenRows], &[WrittenRows]),
+    own: &[WrittenRows],
+    others: &[WrittenRows],
     is_global: bool,
     most: usize,
 ) -> Result<Option<CommonKey>> {

@@ -40,7 +40,8 @@ impl MergedRows {
         table: &OpenTable,
         rows: &IndexedRows,
         chosen: &[bool],
-        (stored, round): (&StoredRows, usize),
+        stored: &StoredRows,
+        round: usize,
         options: &KeyOptions,
     ) -> Result<Self> {
         let (stored_rows, stored_keys) = stored.of_round(round)?;

@@ -85,7 +85,7 @@ pub fn merge_moved_rows(
         return Ok(rows);
     }
     let stored = StoredRows::read(table, &rows, &looked_up)?;
-    merged_with(table, index, rows, (&looked_up, &stored), options)
+    merged_with(table, index, rows, &looked_up, &stored, options)
 }
 
 /// The same, of rows of which [`rows_to_merge`] has named these, with the stored rows that [`super::read_stored_rows`]
@@ -96,7 +96,8 @@ pub fn merge_moved_rows(
 pub fn merge_with_stored_rows(
     table: &OpenTable,
     index: &dyn Index,
-    (rows, looked_up): (IndexedRows, &[bool]),
+    rows: IndexedRows,
+    looked_up: &[bool],
     stored: impl Iterator<Item = Result<RecordBatch>>,
     options: &KeyOptions,
 ) -> Result<IndexedRows> {
@@ -108,19 +109,20 @@ pub fn merge_with_stored_rows(
     if !looked_up.contains(&true) {
         return Ok(rows);
     }
-    merged_with(table, index, rows, (looked_up, &stored), options)
+    merged_with(table, index, rows, looked_up, &stored, options)
 }
 
 fn merged_with(
     table: &OpenTable,
     index: &dyn Index,
     rows: IndexedRows,
-    (looked_up, stored): (&[bool], &StoredRows),
+    looked_up: &[bool],
+    stored: &StoredRows,
     options: &KeyOptions,
 ) -> Result<IndexedRows> {
     refuse_found_inserts(&rows, looked_up, stored).map_err(|error| error.in_file(&table.uri))?;
     // Without stored rows the columns of the sources are still those of a merge.
-    let merge = |round| MergedRows::merge(table, &rows, looked_up, (stored, round), options);
+    let merge = |round| MergedRows::merge(table, &rows, looked_up, stored, round, options);
     let merged = (0..stored.rounds().max(1)).map(merge).collect::<Result<Vec<_>>>()?;
     let mut outcomes = Vec::with_capacity(rows.rows.len());
     let mut new_row_of = Vec::with_capacity(looked_up.len());
@@ -294,7 +296,7 @@ impl<'a> StoredMerge<'a> {
         }
         let (mut moved, mut stays) = (Vec::new(), false);
         for (round, found) in found.into_iter().enumerate() {
-            let written = self.written((round, found), &incoming, mark)?;
+            let written = self.written(round, found, &incoming, mark)?;
             let group = self.rows.tagged.group(found.group)?;
             stays |= written.location.is_some() && !written.mark.is_delete();
             if written.location.is_none() {
@@ -312,12 +314,7 @@ impl<'a> StoredMerge<'a> {
     }
 
     /// What is written in place of one stored row: with the row's location, unless it moves.
-    fn written(
-        &self,
-        (round, found): (usize, StoredRow),
-        incoming: &Outcome<'a>,
-        mark: RowMark,
-    ) -> Result<Outcome<'a>> {
+    fn written(&self, round: usize, found: StoredRow, incoming: &Outcome<'a>, mark: RowMark) -> Result<Outcome<'a>> {
         let there = self.rows.tagged.group(found.group)?;
         let partition = there.partition.as_str();
         let location = Some(found.group);

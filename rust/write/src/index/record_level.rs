@@ -66,7 +66,7 @@ impl Index for RecordIndex {
     fn tag_rows_of(&self, table: &Arc<OpenTable>, keys: &RowKeys, mut partitions: BTreeSet<String>) -> Result<Tagged> {
         let Some(metadata) = table.metadata_index(RECORD_INDEX)? else { return self.fallback.tag(table, keys) };
         partitions.extend(partitions_of(keys));
-        let tagged = tag(table, metadata, keys, (self.is_global(), partitions))?;
+        let tagged = tag(table, metadata, keys, self.is_global(), partitions)?;
         // Writers with a bucket index leave the record index empty.
         self.check_view(table, &tagged.view)?;
         if self.provenance == Provenance::Given {
@@ -133,7 +133,8 @@ fn tag(
     table: &OpenTable,
     metadata: &MetadataTable,
     keys: &RowKeys,
-    (is_global, mut partitions): (bool, BTreeSet<String>),
+    is_global: bool,
+    mut partitions: BTreeSet<String>,
 ) -> Result<Tagged> {
     let mut tagged = tag_unchecked(metadata, keys, is_global)?;
     partitions.extend(tagged.groups.iter().map(|group| group.partition.clone()));

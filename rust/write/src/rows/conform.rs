@@ -123,7 +123,7 @@ impl Rules {
                 self.conform_list(cast_layout(column, &plain, place.path())?.as_list::<i32>(), item, place)
             }
             (DataType::Map(..), DataType::Map(entries, sorted)) => {
-                self.conform_map(column.as_map(), (entries, *sorted), place)
+                self.conform_map(column.as_map(), entries, *sorted, place)
             }
             // Offsets of a slice may begin anywhere.
             (DataType::LargeUtf8, DataType::Utf8) => match with_short_offsets(column.as_string::<i64>()) {
@@ -182,7 +182,8 @@ impl Rules {
     fn conform_map(
         self,
         column: &MapArray,
-        (entries, sorted): (&FieldRef, bool),
+        entries: &FieldRef,
+        sorted: bool,
         place: ValuePlace<'_>,
     ) -> Result<ArrayRef> {
         let path = place.path();

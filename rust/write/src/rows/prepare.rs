@@ -81,7 +81,7 @@ impl Preparation<'_> {
     ) -> Result<WriteRows> {
         let ignores_failed = self.source.options.ignores_failed;
         let reader = || {
-            let reader = FullRows::new(self.source, (origin.instant, origin.task), ignores_failed)?;
+            let reader = FullRows::new(self.source, origin.instant, origin.task, ignores_failed)?;
             Ok(if self.operation == WriteOperation::Upsert { reader.keeping_keys() } else { reader })
         };
         let mode = ReadMode { ignores_failed, first_row: origin.first_row, threads };

@@ -34,7 +34,7 @@ pub struct FullRows<'a> {
 
 impl<'a> FullRows<'a> {
     /// Prepares reading. Keys that are generated have the instant and the number of the task.
-    pub fn new(source: RowSource<'a>, (instant, task): (&RequestedTime, u32), ignores_failed: bool) -> Result<Self> {
+    pub fn new(source: RowSource<'a>, instant: &RequestedTime, task: u32, ignores_failed: bool) -> Result<Self> {
         let RowSource { table, schema, keys, .. } = source;
         let keys = RowKeyReader::new(&table.config, &schema.types, keys)?.with_instant(instant, task);
         let stored = || ParquetColumns::new(&schema.columns, ListStructure::ThreeLevels);

@@ -41,7 +41,7 @@ impl KeyCheckStage {
                 }
                 (None, None) => return Err(unknown()),
             };
-            sorter.add(&mut buffer, key, (origin, group))
+            sorter.add(&mut buffer, key, origin, group)
         })?;
         sorter.give_back(buffer);
         let mut check = KeyCheck::new(&numbers, self.spec.compared);

@@ -70,7 +70,8 @@ impl TaskIndexBuilder {
         &self,
         table: &OpenTable,
         slices: &[FileSlice],
-        (index, mark): (&NewRecordIndex<'_>, &str),
+        index: &NewRecordIndex<'_>,
+        mark: &str,
     ) -> Result<Vec<WriteStatus>> {
         let costs: Vec<u64> = slices.iter().map(FileSlice::total_len).collect();
         let (tasks, count) = self.tasks(&costs)?;
@@ -151,7 +152,7 @@ impl IndexBuilder for TaskIndexBuilder {
         let mark = OpenMark::below(Arc::clone(index.store), METADATA_ROOT, index.instant, &name);
         mark.close_all()?;
         mark.open()?;
-        let written = self.write_index_files(table, slices, (index, &name));
+        let written = self.write_index_files(table, slices, index, &name);
         // From now on, no attempt adds a file.
         let closed = mark.close();
         let written = written?;

@@ -51,7 +51,7 @@ impl InsertStage {
         };
         let source = self.write.preparation().source;
         let marks = DeleteMarks::new(&source)?;
-        let mut reader = FullRows::new(source, (&instant, self.attempt.partition), false)?;
+        let mut reader = FullRows::new(source, &instant, self.attempt.partition, false)?;
         let mut writers = PartitionWriters::new(&target, false);
         let (mut rows, mut deleted) = (0_u64, 0_u64);
         for batch in self.input.by_ref() {

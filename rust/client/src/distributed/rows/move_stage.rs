@@ -34,11 +34,11 @@ impl StageStep for MoveStage {
         let input = &mut self.input;
         let stored = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredRows).transpose());
         let stored = stored.map(|chunk| chunk?.batch());
-        let merged = merge_with_stored_rows(table, index.as_ref(), (tagged, &looked_up), stored, &settings.keys)?;
+        let merged = merge_with_stored_rows(table, index.as_ref(), tagged, &looked_up, stored, &settings.keys)?;
         while let Some(deleted) = self.input.next_of(slot, ChunkKind::DeletedRows)? {
             new.as_ref().map_or(Ok(()), |new| new.check(&deleted))?;
         }
-        place(&self.write, slot, (&merged, sum), output)?;
+        place(&self.write, slot, &merged, sum, output)?;
         Ok(true)
     }
 

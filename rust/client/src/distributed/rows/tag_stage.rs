@@ -50,12 +50,12 @@ impl TagStage {
         let rows = IndexedRows { rows, tagged };
         match &self.moves {
             Some(slots) => {
-                let report = send_on(&self.write, slots, slot, (&rows, sum), output)?;
+                let report = send_on(&self.write, slots, slot, &rows, sum, output)?;
                 output.report(slot, &ReadReport::Tagged(report))
             }
             None => {
                 refuse_located_inserts(&rows).map_err(|error| error.in_file(&self.write.table.uri))?;
-                place(&self.write, slot, (&rows, sum), output)
+                place(&self.write, slot, &rows, sum, output)
             }
         }
     }
@@ -131,7 +131,8 @@ pub(crate) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> R
 pub(crate) fn place(
     write: &OpenWrite,
     slot: u32,
-    (rows, taken): (&IndexedRows, RowSum),
+    rows: &IndexedRows,
+    taken: RowSum,
     output: &mut Output,
 ) -> Result<()> {
     check_updates(&write.table, write.index.as_ref(), rows)?;
@@ -149,7 +150,8 @@ fn send_on(
     write: &OpenWrite,
     slots: &SlotAddresses,
     slot: u32,
-    (rows, taken): (&IndexedRows, RowSum),
+    rows: &IndexedRows,
+    taken: RowSum,
     output: &mut Output,
 ) -> Result<TaggedReport> {
     let looked_up = rows_to_merge(&write.table, write.index.as_ref(), rows)?;
@@ -171,7 +173,7 @@ fn send_on(
         let location = rows.tagged.group(group)?;
         groups.insert((location.partition.clone(), location.file_id.clone()));
         let keys: ArrayRef = Arc::new(StringArray::from_iter_values(keys));
-        output.push(wanted_chunk(slots, location, (slot, number), keys)?)?;
+        output.push(wanted_chunk(slots, location, slot, number, keys)?)?;
     }
     let sent = RowSum::of_keys(&rows.rows.keys, write.is_global())?;
     let partitions = rows.tagged.groups.iter().map(|group| group.partition.clone()).collect();

@@ -91,7 +91,8 @@ impl SlotTags {
 pub(crate) fn wanted_chunk(
     slots: &SlotAddresses,
     group: &Location,
-    (source, number): (u32, u32),
+    source: u32,
+    number: u32,
     keys: ArrayRef,
 ) -> Result<Chunk> {
     let header = serde_json::to_vec(&(&group.partition, &group.file_id))

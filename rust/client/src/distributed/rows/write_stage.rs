@@ -57,7 +57,7 @@ impl WriteStage {
         };
         let (is_repeated, is_new): (BooleanArray, BooleanArray) = (sent.column(IS_REPEATED)?, sent.column(IS_NEW)?);
         let positions: UInt64Array = sent.column(POSITION)?;
-        self.check_new_rows((partition, kind), &sent.rows.keys, &is_new)?;
+        self.check_new_rows(partition, kind, &sent.rows.keys, &is_new)?;
         // A file that is rewritten takes a row once, though it may have its key several times.
         let takes_once = matches!(kind, TaskKind::Merge { .. });
         let rows: Vec<u32> = (0_u32..)
@@ -72,32 +72,27 @@ impl WriteStage {
         let known: Vec<Option<u64>> = rows.iter().map(position_of).collect();
         let positions = if known.iter().any(Option::is_some) { known } else { Vec::new() };
         let group = GroupTask { partition: partition.clone(), kind: kind.clone(), rows, positions };
-        let statuses = self.run(number, &group, (&sent.rows, &is_new))?;
+        let statuses = self.run(number, &group, &sent.rows, &is_new)?;
         let report = WrittenReport { task: number, rows: sum, statuses };
         output.report(number, &ReadReport::Written(report))
     }
 
     /// Makes sure that new rows came to a task of their partition and bucket. Those of a file group have its number as
     /// their tag.
-    fn check_new_rows(&self, task: (&str, &TaskKind), keys: &RowKeys, is_new: &BooleanArray) -> Result<()> {
+    fn check_new_rows(&self, own: &str, kind: &TaskKind, keys: &RowKeys, is_new: &BooleanArray) -> Result<()> {
         let buckets = self.write.index.buckets();
         for ((key, partition), is_new) in keys.record_keys.iter().zip(&keys.partitions).zip(is_new) {
             let (Some(key), Some(partition)) = (key, partition) else {
                 return Err(Error::internal("a row without a key"));
             };
             if is_new == Some(true) {
-                check_takes(task, (partition, buckets.map(|buckets| bucket_of(key, buckets))))?;
+                check_takes(own, kind, partition, buckets.map(|buckets| bucket_of(key, buckets)))?;
             }
         }
         Ok(())
     }
 
-    fn run(
-        &self,
-        number: u32,
-        task: &GroupTask,
-        (rows, is_new): (&WriteRows, &BooleanArray),
-    ) -> Result<Vec<WriteStatus>> {
+    fn run(&self, number: u32, task: &GroupTask, rows: &WriteRows, is_new: &BooleanArray) -> Result<Vec<WriteStatus>> {
         let runner = TaskRunner {
             store: &self.store,
             table: &self.write.table,

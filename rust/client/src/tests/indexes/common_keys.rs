@@ -46,7 +46,7 @@ fn common_keys_are_those_of_the_rows() {
                     others.1.iter().any(|other| one.0 == other.0 && (is_global || one.1 == other.1))
                 };
                 let expected: BTreeSet<&str> = own.1.iter().filter(is_common).map(|(key, _)| *key).collect();
-                let found = first_common_key(&open, (&own.0, &others.0), is_global, most).unwrap();
+                let found = first_common_key(&open, &own.0, &others.0, is_global, most).unwrap();
                 assert_eq!(found.is_some(), !expected.is_empty(), "{context}");
                 let Some(found) = found else { continue };
                 assert!(expected.contains(found.key.as_str()), "{found:?}: {context}");

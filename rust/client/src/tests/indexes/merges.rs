@@ -266,7 +266,8 @@ fn what_becomes_of_a_row_is_as_the_table_says() {
             let spread = merge_with_stored_rows(
                 &open,
                 index.as_ref(),
-                (given, &looked_up),
+                given,
+                &looked_up,
                 read.into_iter().map(Ok),
                 &KeyOptions::default(),
             );
@@ -308,7 +309,8 @@ fn inserted(table: &Arc<OpenTable>, name: &'static str, rows: &[Row]) -> [Result
     let spread = merge_with_stored_rows(
         table,
         chosen.as_ref(),
-        (given.clone(), &looked_up),
+        given.clone(),
+        &looked_up,
         read.into_iter().map(Ok),
         &KeyOptions::default(),
     );

@@ -26,7 +26,8 @@ pub(in crate::metadata_upkeep) fn ranges_of_base_file<'a>(
     place: &dyn Storage,
     path: &str,
     columns: impl Iterator<Item = &'a str>,
-    (table, types): (&avro::Schema, &Schema),
+    table: &avro::Schema,
+    types: &Schema,
 ) -> Result<Vec<ColumnRange>> {
     let file = base_file::read_as(base_file::open(place.open(path)?)?, table, FieldNames::identity())?;
     let known = columns.filter(|column| column.split('.').next().is_some_and(|root| file.has_column(root)));

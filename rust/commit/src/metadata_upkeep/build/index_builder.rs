@@ -95,7 +95,7 @@ impl IndexBuilder for LocalIndexBuilder {
         self.progress.begin(files.len() as u64);
         parallel::map(files, place.requests_at_once(), |file| {
             let names = columns.iter().map(String::as_str);
-            let ranges = ranges_of_base_file(place, &file.path, names, (&schema, &types))?;
+            let ranges = ranges_of_base_file(place, &file.path, names, &schema, &types)?;
             self.progress.advance(1);
             Ok(ranges)
         })

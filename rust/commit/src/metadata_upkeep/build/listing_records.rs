@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::index_builder::{IndexBuilder, IndexedFile};
-use crate::metadata_upkeep::records::column_stats::{known_bounds, statistics};
+use crate::metadata_upkeep::records::column_stats::{StatisticsOf, known_bounds, statistics};
 use crate::metadata_upkeep::records::files;
 use crate::metadata_upkeep::records::indexed_columns::IndexedColumns;
 use crate::metadata_upkeep::records::partition_records::PartitionRecords;
@@ -59,7 +59,8 @@ impl TableListing {
     pub(in crate::metadata_upkeep) fn statistics(
         &self,
         table: &OpenTable,
-        (schema, builder): (&RecordSchema, &dyn IndexBuilder),
+        schema: &RecordSchema,
+        builder: &dyn IndexBuilder,
         columns: &IndexedColumns,
     ) -> Result<[PartitionRecords; 2]> {
         let measured = self.measured(table, builder, columns)?;
@@ -75,7 +76,7 @@ impl TableListing {
                     sum.add(ColumnRange { values: 1, nulls: 1, ..ColumnRange::new(column) });
                     continue;
                 };
-                let record = statistics(schema, (file.name, false), columns, (column, kind), range)?;
+                let record = statistics(schema, columns.version, StatisticsOf::File(file.name), column, kind, range)?;
                 of_files.upserts.insert(keys.key(file.partition, file.name), record);
                 let range = ColumnRange { bounds: known_bounds(range, kind), ..range.clone() };
                 sum.add(range);
@@ -86,8 +87,8 @@ impl TableListing {
                 sums.entry(&files.partition).or_insert_with(|| ColumnRange::new(column)).add(unknown);
             }
             for (partition, range) in sums {
-                let name = (partition_name(partition), true);
-                let record = statistics(schema, name, columns, (column, kind), &range)?;
+                let of = StatisticsOf::Partition(partition_name(partition));
+                let record = statistics(schema, columns.version, of, column, kind, &range)?;
                 of_partitions.upserts.insert(keys.partition_key(partition), record);
             }
         }
@@ -98,7 +99,8 @@ impl TableListing {
     pub(in crate::metadata_upkeep) fn bloom_filters(
         &self,
         table: &OpenTable,
-        (schema, builder): (&RecordSchema, &dyn IndexBuilder),
+        schema: &RecordSchema,
+        builder: &dyn IndexBuilder,
     ) -> Result<PartitionRecords> {
         let (names, files): (Vec<(&str, &str)>, Vec<IndexedFile>) = self.base_files().unzip();
         let instants = self.partitions.iter().flat_map(|files| files.base_files.iter().map(|base| &base.name.instant));

@@ -81,7 +81,7 @@ pub(in crate::metadata_upkeep) fn add_partitions(
 ) -> Result<()> {
     let config = &table.config;
     let schema = RecordSchema::of_version(config.version);
-    let mut records = records_of_table(table, (schema, builder), wanted, choice)?;
+    let mut records = records_of_table(table, schema, builder, wanted, choice)?;
     let slices = if wanted.contains(&PartitionKind::RecordIndex) { indexed_slices(table)? } else { Vec::new() };
     let clock = Clock::new(config, store.time());
     remove_stopped_inits(&MetadataFolder::open(store)?, config)?;
@@ -99,7 +99,7 @@ pub(in crate::metadata_upkeep) fn add_partitions(
             kind => (file_groups(*kind), NewContents::Records(records)),
         };
         let new = NewPartition { kind: *kind, file_groups, contents, instant };
-        new.write(&folder, (&clock, &table.timeline))?;
+        new.write(&folder, &clock, &table.timeline)?;
     }
     if config.layout() == TimelineLayout::V2 || choice.is_given() {
         define_indexes(store.as_ref(), table, wanted, choice)?;
@@ -121,7 +121,8 @@ pub(in crate::metadata_upkeep) fn add_partitions(
 /// The records of what the table has now.
 fn records_of_table(
     table: &OpenTable,
-    (schema, builder): (&RecordSchema, &dyn IndexBuilder),
+    schema: &RecordSchema,
+    builder: &dyn IndexBuilder,
     wanted: &[PartitionKind],
     choice: &ColumnChoice,
 ) -> Result<Records> {
@@ -137,12 +138,12 @@ fn records_of_table(
     if is_wanted(PartitionKind::ColumnStats) || is_wanted(PartitionKind::PartitionStats) {
         let (found, _) = table.schema_at(None)?;
         let columns = new_columns(&table.config, &found.files, choice);
-        let [of_files, of_partitions] = listing.statistics(table, (schema, builder), &columns)?;
+        let [of_files, of_partitions] = listing.statistics(table, schema, builder, &columns)?;
         records.insert(PartitionKind::ColumnStats, of_files);
         records.insert(PartitionKind::PartitionStats, of_partitions);
     }
     if is_wanted(PartitionKind::BloomFilters) {
-        records.insert(PartitionKind::BloomFilters, listing.bloom_filters(table, (schema, builder))?);
+        records.insert(PartitionKind::BloomFilters, listing.bloom_filters(table, schema, builder)?);
     }
     Ok(records)
 }

@@ -46,7 +46,8 @@ impl NewPartition<'_> {
     pub(in crate::metadata_upkeep) fn write(
         self,
         folder: &MetadataFolder,
-        (clock, table): (&Clock, &Timeline),
+        clock: &Clock,
+        table: &Timeline,
     ) -> Result<()> {
         let path = format!("{ROOT}/{}", self.kind.folder());
         delete_below(folder.store().as_ref(), &path)?;
@@ -66,7 +67,7 @@ impl NewPartition<'_> {
         let statuses = match contents {
             NewContents::Records(records) => {
                 let records = records.divided(at(file_groups))?;
-                let write = |number| write_base_file(folder, (kind, number), &instant, &records.group(number)?);
+                let write = |number| write_base_file(folder, kind, number, &instant, &records.group(number)?);
                 (0..file_groups).filter_map(|number| write(number).transpose()).collect::<Result<Vec<_>>>()?
             }
             NewContents::Keys(builder, table, slices) => {
@@ -75,7 +76,7 @@ impl NewPartition<'_> {
             }
         };
         let stats = statuses.iter().filter_map(WriteStatus::to_write_stat).collect();
-        complete(folder, &instant, WriteOperation::BulkInsertPrepped, vec![(kind.folder(), stats)], (clock, table))
+        complete(folder, &instant, WriteOperation::BulkInsertPrepped, vec![(kind.folder(), stats)], clock, table)
     }
 
     fn put_once(&self, put: PutOutcome) -> Result<()> {
@@ -92,7 +93,8 @@ impl NewPartition<'_> {
 /// Writes the base file of a file group, if it has records.
 fn write_base_file(
     folder: &MetadataFolder,
-    (kind, number): (PartitionKind, u32),
+    kind: PartitionKind,
+    number: u32,
     instant: &RequestedTime,
     records: &GroupRecords<'_>,
 ) -> Result<Option<WriteStatus>> {
@@ -103,5 +105,5 @@ fn write_base_file(
     let path = format!("{}/{name}", kind.folder());
     let mut file = BaseHFileUpload::create(folder.store().as_ref(), format!("{ROOT}/{path}"), folder.schema().block)?;
     records.upserts.iter().try_for_each(|(key, record)| file.append(key.as_bytes(), record))?;
-    Ok(Some(written(kind, number, path, (records.upserts.len() as u64, file.finish()?))))
+    Ok(Some(written(kind, number, path, records.upserts.len() as u64, file.finish()?)))
 }

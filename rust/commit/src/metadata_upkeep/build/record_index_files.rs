@@ -190,8 +190,9 @@ impl<'a> IndexFiles<'a> {
         }
         if !self.locations.contains_key(&slice) {
             let group = self.groups.get(at(slice)).ok_or_else(|| Error::internal("a slice that is not there"))?;
-            let of_group = (group.partition.as_str(), group.file_id.as_str());
-            self.locations.insert(slice, location(self.schema, self.target.table, of_group, &group.instant)?);
+            let (schema, table) = (self.schema, self.target.table);
+            let location = location(schema, table, &group.partition, &group.file_id, &group.instant)?;
+            self.locations.insert(slice, location);
         }
         match (&mut self.open, self.locations.get(&slice)) {
             (Some((_, file, records)), Some(location)) => {
@@ -215,7 +216,7 @@ impl<'a> IndexFiles<'a> {
         let path = self.path(file_group)?;
         let bytes =
             file.finish().map_err(|error| error.in_file(self.target.store.full_path(&format!("{ROOT}/{path}"))))?;
-        self.written.push(written(PartitionKind::RecordIndex, file_group, path, (records, bytes)));
+        self.written.push(written(PartitionKind::RecordIndex, file_group, path, records, bytes));
         Ok(())
     }
 
@@ -237,7 +238,8 @@ pub(in crate::metadata_upkeep) fn written(
     kind: PartitionKind,
     file_group: u32,
     path: String,
-    (records, bytes): (u64, u64),
+    records: u64,
+    bytes: u64,
 ) -> WriteStatus {
     let mut status = WriteStatus::new(kind.folder(), &kind.file_group(file_group));
     (status.writes, status.inserts) = (records, records);

@@ -1,6 +1,6 @@
 //! Records of the partition `column_stats`: one for each indexed column of each new file.
 
-use super::column_kind::ColumnKind;
+use super::column_kind::{ColumnKind, IndexVersion};
 use super::commit_update::{CommitFile, CommitUpdate};
 use super::indexed_columns::IndexedColumns;
 use super::partition_records::PartitionRecords;
@@ -22,7 +22,7 @@ pub(in crate::metadata_upkeep) fn of_commit(
         let keys = ColumnKeys::new(column);
         for file in &files {
             let Some(range) = range_of(file, column) else { continue };
-            let record = statistics(schema, (file.name, false), columns, (column, kind), &range)?;
+            let record = statistics(schema, columns.version, StatisticsOf::File(file.name), column, kind, &range)?;
             records.upserts.insert(keys.key(file.partition, file.name), record);
         }
     }
@@ -36,15 +36,28 @@ pub(in crate::metadata_upkeep) fn range_of(file: &CommitFile<'_>, column: &str) 
     found.cloned().or_else(|| is_deletes_alone.then(|| ColumnRange::new(column)))
 }
 
+/// What a record has statistics of.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::metadata_upkeep) enum StatisticsOf<'a> {
+    /// The file of this name.
+    File(&'a str),
+    /// The partition of this name.
+    Partition(&'a str),
+}
+
 /// A record of a file's or a partition's column. Bounds that are not known are those of the type.
 pub(in crate::metadata_upkeep) fn statistics(
     schema: &RecordSchema,
-    (name, is_of_partition): (&str, bool),
-    columns: &IndexedColumns,
-    (column, kind): (&str, &ColumnKind),
+    version: IndexVersion,
+    of: StatisticsOf<'_>,
+    column: &str,
+    kind: &ColumnKind,
     range: &ColumnRange,
 ) -> Result<Vec<u8>> {
-    let version = columns.version;
+    let (name, is_of_partition) = match of {
+        StatisticsOf::File(name) => (name, false),
+        StatisticsOf::Partition(name) => (name, true),
+    };
     let bounds = known_bounds(range, kind).map(|(least, greatest)| {
         let both = kind.wrapped(&least, version).zip(kind.wrapped(&greatest, version));
         both.ok_or_else(|| Error::internal(format!("bounds of column {column} are not of its type")))
@@ -82,7 +95,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::metadata_upkeep::records::column_kind::IndexVersion;
     use crate::metadata_upkeep::records::record_schema::OF_1_2;
     use mortice_avro::Schema;
     use mortice_table::timeline::WriteOperation;

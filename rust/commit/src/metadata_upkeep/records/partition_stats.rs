@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::column_kind::ColumnKind;
-use super::column_stats::{known_bounds, range_of, statistics};
+use super::column_stats::{StatisticsOf, known_bounds, range_of, statistics};
 use super::commit_update::CommitUpdate;
 use super::indexed_columns::IndexedColumns;
 use super::partition_records::PartitionRecords;
@@ -56,8 +56,8 @@ pub(in crate::metadata_upkeep) fn of_commit<'m>(
         for ((column, kind), key) in columns.columns.iter().zip(keys) {
             let range = ranges.get(&(partition, column.as_str()));
             let Some(range) = merged(range, stored.get(&key), kind, is_known) else { continue };
-            let name = (partition_name(partition), true);
-            records.upserts.insert(key, statistics(schema, name, columns, (column, kind), &range)?);
+            let of = StatisticsOf::Partition(partition_name(partition));
+            records.upserts.insert(key, statistics(schema, columns.version, of, column, kind, &range)?);
         }
     }
     Ok(records)

@@ -54,7 +54,8 @@ pub(in crate::metadata_upkeep) fn of_commit(
 pub(in crate::metadata_upkeep) fn location(
     schema: &RecordSchema,
     table: &OpenTable,
-    (partition, file_id): (&str, &str),
+    partition: &str,
+    file_id: &str,
     instant: &RequestedTime,
 ) -> Result<Vec<u8>> {
     let millis = epoch_millis(instant.as_str(), table.config.timeline_zone).ok_or_else(|| {
@@ -73,7 +74,7 @@ fn add_base_file(
     file: &CommitFile<'_>,
     locations: &mut KeyLocations,
 ) -> Result<()> {
-    let record = location(folder.schema(), table, (file.partition, &file.status.file_id), instant)?;
+    let record = location(folder.schema(), table, file.partition, &file.status.file_id, instant)?;
     let record = locations.add_record(record)?;
     let mut before = BTreeSet::new();
     if let Some(previous) = &file.file.previous_base_file {

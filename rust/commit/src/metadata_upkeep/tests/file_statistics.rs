@@ -163,7 +163,7 @@ fn statistics_of_base_files_are_those_of_their_values() {
         }
         let written = writer.finish().unwrap();
         let names = COLUMNS.iter().map(|(name, _)| *name);
-        let built = ranges_of_base_file(&store, &written.path, names, (&schema, &types)).unwrap();
+        let built = ranges_of_base_file(&store, &written.path, names, &schema, &types).unwrap();
         let rows = groups.concat();
         for (column, _) in COLUMNS {
             for ranges in [&written.columns, &built] {

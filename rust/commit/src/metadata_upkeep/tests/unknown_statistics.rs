@@ -34,7 +34,7 @@ fn ranges(rows: &RecordBatch, without: &str, columns: &[&str]) -> Vec<ColumnRang
     let store = LocalStorage::new(&folder.path().to_string_lossy(), true);
     let schema = Schema::parse(SCHEMA).unwrap();
     let types = arrow_schema(&schema, ArrowMapping::File).unwrap();
-    ranges_of_base_file(&store, "f.parquet", columns.iter().copied(), (&schema, &types)).unwrap()
+    ranges_of_base_file(&store, "f.parquet", columns.iter().copied(), &schema, &types).unwrap()
 }
 
 fn batch(strings: &[Option<&str>]) -> RecordBatch {
@@ -90,7 +90,7 @@ fn bounds_of_a_float_that_became_a_double_are_those_of_its_rows() {
     let store = LocalStorage::new(&folder.path().to_string_lossy(), true);
     let schema = Schema::parse(r#"{"type":"record","name":"r","fields":[{"name":"d","type":"double"}]}"#).unwrap();
     let types = arrow_schema(&schema, ArrowMapping::File).unwrap();
-    let found = ranges_of_base_file(&store, "f.parquet", ["d"].into_iter(), (&schema, &types)).unwrap();
+    let found = ranges_of_base_file(&store, "f.parquet", ["d"].into_iter(), &schema, &types).unwrap();
     let (least, _) = found[0].bounds.clone().unwrap();
     assert_eq!(least, ColumnValue::from_f64(0.1));
 }
