@@ -83,7 +83,7 @@ pub(super) fn open_for_write(
     options: &BTreeMap<String, String>,
     operation: WriteOperation,
 ) -> Result<WritableTable> {
-    let table = location.open_table(read_options(options)?)?;
+    let table = location.open_timeline(read_options(options)?)?;
     check_writable(&table.config).map_err(|error| error.in_file(location.uri()))?;
     WritableTable::of_table(location, table, options, &operation.name().to_ascii_lowercase())
 }

@@ -218,6 +218,22 @@ impl TimelineWriter {
         Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
     }
 
+    /// Whether instants have begun, been completed or left the active timeline since it was read: a listing says so,
+    /// for less than opening the table again.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn has_other_instants(&self, known: &Timeline) -> Result<bool> {
+        let found = self.files()?;
+        let is_known = |file: &Instant| {
+            // A savepoint has the time of its write.
+            let mut known = known.instants_at(&file.requested_time).iter().filter(|one| one.is_same(file));
+            known.any(|one| one.is_completed() || !file.is_completed())
+        };
+        let is_there = |one: &Instant| found.iter().any(|file| file.is_same(one));
+        Ok(!found.iter().all(is_known) || !known.instants().iter().all(is_there))
+    }
+
     /// All files of instants, with their sizes and the times at which they were modified.
     ///
     /// # Errors

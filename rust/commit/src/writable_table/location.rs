@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::commit::TimelineWriter;
 use mortice_base::error::Result;
 use mortice_base::progress::Progress;
 use mortice_merge::config::ReadOptions;
@@ -15,6 +16,7 @@ pub struct TableLocation {
     storage_options: StorageOptions,
     store: Option<Arc<dyn FileStore>>,
     progress: Progress,
+    seen: Option<Arc<OpenTable>>,
     /// Of the location and all its copies.
     left: Arc<Mutex<Option<Arc<OpenTable>>>>,
 }
@@ -28,6 +30,7 @@ impl TableLocation {
             storage_options: storage_options.clone(),
             store: None,
             progress: Progress::default(),
+            seen: None,
             left: Arc::default(),
         }
     }
@@ -38,7 +41,7 @@ impl TableLocation {
     pub fn in_store(store: Arc<dyn FileStore>, uri: &str) -> Self {
         let storage_options = StorageOptions::new();
         let (progress, left) = (Progress::default(), Arc::default());
-        Self { uri: uri.to_owned(), storage_options, store: Some(store), progress, left }
+        Self { uri: uri.to_owned(), storage_options, store: Some(store), progress, seen: None, left }
     }
 
     /// The same, with what gets the progress of the services on the table.
@@ -51,6 +54,13 @@ impl TableLocation {
     #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.progress
+    }
+
+    /// The same, of a table that was opened before. A write or service that begins does not open it again unless there
+    /// have been other instants since, which a listing says.
+    #[must_use]
+    pub fn with_seen_table(self, table: Arc<OpenTable>) -> Self {
+        Self { seen: Some(table), ..self }
     }
 
     /// The table as the last write or service has left it that got this location and succeeded, so that it need not be
@@ -84,6 +94,20 @@ impl TableLocation {
         match &self.store {
             Some(store) => Ok(Arc::clone(store)),
             None => open_file_store(&self.uri, &self.storage_options),
+        }
+    }
+
+    /// The table with the instants that it has now: the one that was opened before, if it has them. Its properties may
+    /// have been changed since without an instant, until it is opened under its lock.
+    ///
+    /// # Errors
+    /// As for [`Self::open_table`].
+    pub fn open_timeline(&self, options: ReadOptions) -> Result<Arc<OpenTable>> {
+        let Some(seen) = &self.seen else { return self.open_table(options) };
+        match TimelineWriter::new(self.open_store()?, &seen.config).has_other_instants(&seen.timeline) {
+            Ok(false) => seen.with_read_options(options).map(Arc::new),
+            // What is wrong is found where the table is opened.
+            Ok(true) | Err(_) => self.open_table(options),
         }
     }
 

@@ -14,7 +14,7 @@ use mortice_base::error::Result;
 use mortice_base::progress::Progress;
 use mortice_base::time::Time;
 use mortice_merge::config::option_names::{ON_DAMAGE, WRITE_COMPLEX_KEYGEN_NEW_ENCODING};
-use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, WriteOptions};
+use mortice_merge::config::{OnDamage, ParsedOptions, ReadOptions, TableConfig, WriteOptions};
 use mortice_merge::keys::KeyOptions;
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
@@ -59,7 +59,17 @@ pub struct WritableTable {
     /// Checks the table before a write of rows is completed. Services after it are commits of their own.
     validator: Option<Arc<dyn CommitValidator>>,
     index_builder: Arc<dyn IndexBuilder>,
+    /// The options as they were given; none if another process has checked them.
+    checked: Option<Arc<CheckedOptions>>,
+    /// The properties that they were checked against.
+    config: Arc<TableConfig>,
     latest: Arc<Mutex<LatestState>>,
+}
+
+/// Options that agreed with the properties of the table.
+struct CheckedOptions {
+    given: BTreeMap<String, String>,
+    operation: String,
 }
 
 /// The table as a handle has last seen it.
@@ -81,7 +91,7 @@ impl WritableTable {
     /// `Unsupported` for versions of tables that are not written to; `InvalidArgument` and `Unsupported` for options,
     /// by name; those of the storage.
     pub fn open(location: &TableLocation, options: &BTreeMap<String, String>, operation: &str) -> Result<Self> {
-        Self::of_table(location, location.open_table(read_options(options)?)?, options, operation)
+        Self::of_table(location, location.open_timeline(read_options(options)?)?, options, operation)
     }
 
     /// The same, of a table that was opened before. Others may have changed it since.
@@ -99,7 +109,8 @@ impl WritableTable {
         if let Some(names_field) = stored_encoding(&table, &KeyOptions::resolve(&parsed.options)?)? {
             parsed.options.set(WRITE_COMPLEX_KEYGEN_NEW_ENCODING, !names_field);
         }
-        Self::of_checked(location, table, parsed)
+        let checked = CheckedOptions { given: options.clone(), operation: operation.to_owned() };
+        Ok(Self { checked: Some(Arc::new(checked)), ..Self::of_checked(location, table, parsed)? })
     }
 
     /// The same, with options that were checked when the write began, in this process or another.
@@ -127,6 +138,8 @@ impl WritableTable {
             concurrency: Arc::new(concurrency),
             validator: None,
             index_builder: Arc::new(LocalIndexBuilder::new(location.progress())),
+            checked: None,
+            config: Arc::new(table.config.clone()),
             latest: Arc::new(Mutex::new(LatestState { table, is_current: true })),
         })
     }
@@ -360,9 +373,24 @@ impl WritableTable {
     /// Does something under the table's lock, with the table as it is then. The lock is released also if that fails.
     ///
     /// # Errors
-    /// As for [`Concurrency::locked`] and [`Self::reopen`]; that of `work`.
+    /// As for [`Concurrency::locked`], [`Self::reopen`] and [`Self::open`]; that of `work`.
     pub fn locked<T>(&self, work: impl FnOnce(Arc<OpenTable>, &mut Box<dyn HeldLock>) -> Result<T>) -> Result<T> {
-        self.concurrency.locked(|lock| work(self.reopen()?, lock))
+        self.concurrency.locked(|lock| {
+            let table = self.reopen()?;
+            self.check_again(&table)?;
+            work(table, lock)
+        })
+    }
+
+    /// Makes sure that options agree with properties that were changed since they were checked.
+    fn check_again(&self, table: &OpenTable) -> Result<()> {
+        if table.config == *self.config {
+            return Ok(());
+        }
+        check_writes(&self.location, table)?;
+        self.checked
+            .as_ref()
+            .map_or(Ok(()), |checked| ParsedOptions::new(&checked.given, &checked.operation, &table.config).map(drop))
     }
 
     /// The same, with the metadata table. One that cannot be maintained is deleted before, and built again afterwards.

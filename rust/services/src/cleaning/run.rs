@@ -147,7 +147,7 @@ impl<'a> Cleaning<'a> {
             let plan = self.checked_plan(&table, &instant)?;
             let plan = plan.ok_or_else(|| executed_by_another(&instant))?;
             // This process may have been stopped before its plan was on the timeline, while others went on.
-            let (now, needed) = if self.has_other_instants(&table)? {
+            let (now, needed) = if self.target.timeline_writer(&table).has_other_instants(&table.timeline)? {
                 let now = self.target.reopen()?;
                 let needed = needed_files(&now, &plan)?;
                 (now, needed)
@@ -158,19 +158,6 @@ impl<'a> Cleaning<'a> {
             results.push(Clean { partitions, ..result_of_plan(Some(instant), &found) });
         }
         Ok(results)
-    }
-
-    /// Whether instants have begun, been completed or left the active timeline since a table was opened: a listing says
-    /// so, for less than opening the table again.
-    fn has_other_instants(&self, table: &OpenTable) -> Result<bool> {
-        let found = self.target.timeline_writer(table).files()?;
-        let is_known = |file: &Instant| {
-            // A savepoint has the time of its write.
-            let mut known = table.timeline.instants_at(&file.requested_time).iter().filter(|one| one.is_same(file));
-            known.any(|one| one.is_completed() || !file.is_completed())
-        };
-        let is_there = |one: &Instant| found.iter().any(|file| file.is_same(one));
-        Ok(!found.iter().all(is_known) || !table.timeline.instants().iter().all(is_there))
     }
 
     /// Writers that leave failed writes to cleans: those whose heartbeat has expired.
