@@ -1350,6 +1350,8 @@ class DistributedWrite:
         """The first step: `prepare`."""
     def next(self, reports: Sequence[bytes]) -> _Step:
         """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
+    def run_here(self, prepared: ArrowStream) -> list[bytes]:
+        """Runs all further steps in this process, given the chunks of the first. Returns the reports for `commit`."""
     def commit(
         self, reports: Sequence[bytes], validator: _Validator = None, runner: TaskRunner | None = None
     ) -> Commit:

@@ -18,7 +18,6 @@ from mortice.errors import (
 )
 from mortice.spark.settings.write_options import DRIVER_BYTES
 from mortice.spark.writing import write_stages
-from mortice.spark.writing.write_stages import DriverStages
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
@@ -147,15 +146,15 @@ def test_few_rows_are_written_by_the_driver(spark, path, monkeypatch):
 
         return record
 
-    for owner in (write_stages.Frames, DriverStages):
-        for name in ("tag", "write"):
-            monkeypatch.setattr(owner, name, recorded(f"{owner.__name__}.{name}", getattr(owner, name)))
+    for name in ("tag", "write", "to_driver"):
+        monkeypatch.setattr(write_stages.Frames, name, recorded(name, getattr(write_stages.Frames, name)))
     rows = frame(spark, [(f"k{n}", "oslo", float(n), 1) for n in range(10)])
-    for driver_bytes, where in [(None, "DriverStages"), ("0", "Frames"), ("100", "Frames"), (10**6, "DriverStages")]:
+    here, by_tasks = ["to_driver"], ["tag", "write"]
+    for driver_bytes, expected in [(None, here), ("0", by_tasks), ("100", by_tasks), (10**6, here)]:
         further = {} if driver_bytes is None else {DRIVER_BYTES: driver_bytes}
         commit = mortice.spark.write(rows, path, options=table_options(**further))
         assert commit.updates + commit.inserts == 10
-        assert steps == [f"{where}.tag", f"{where}.write"]
+        assert steps == expected
         steps.clear()
     for wrong in ("-1", "32 MB", ""):
         with pytest.raises(InvalidArgumentError, match=DRIVER_BYTES):

@@ -27,13 +27,17 @@ use crate::validator::validator as validator_of;
 /// What tasks do next: its name, partitions of the data frames, stages by name, tasks that read keys.
 type StepTuple<'py> = (&'static str, u32, Bound<'py, PyDict>, u32);
 
-/// The driver's part of a write.
+/// The driver's part of a write, and what tasks were last said to do.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct DistributedWrite(Mutex<Core>);
+pub(crate) struct DistributedWrite(Mutex<Core>, Mutex<Option<NextStep>>);
 
 impl DistributedWrite {
     fn lock(&self) -> MutexGuard<'_, Core> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn step(&self) -> MutexGuard<'_, Option<NextStep>> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -59,10 +63,11 @@ impl DistributedWrite {
             Core::plan(location, operation, &columns, &options, parallelism)
         })?;
         let write = write.with_driver_bytes(driver_bytes);
-        Ok(Self(Mutex::new(match merge {
+        let write = match merge {
             None => write,
             Some(merge) => write.of_merge(merge.get().core()).map_err(|error| raised(py, &error))?,
-        })))
+        };
+        Ok(Self(Mutex::new(write), Mutex::new(None)))
     }
 
     #[getter]
@@ -92,7 +97,16 @@ impl DistributedWrite {
 
     fn next<'py>(&self, py: Python<'py>, reports: Vec<Vec<u8>>) -> PyResult<StepTuple<'py>> {
         let next = released(py, || self.lock().next(&reports))?;
+        *self.step() = Some(next.clone());
         step_of(py, next)
+    }
+
+    fn run_here(&self, prepared: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u8>>> {
+        let py = prepared.py();
+        let chunks = ArrowInput::from_python(prepared)?.collect::<mortice::Result<Vec<_>>>();
+        let chunks = chunks.map_err(|error| raised(py, &error))?;
+        let step = self.step().take().ok_or_else(|| raised(py, &Error::internal("a write without a next step")))?;
+        released(py, || self.lock().run_here(&chunks, step))
     }
 
     #[pyo3(signature = (reports, validator=None, runner=None))]

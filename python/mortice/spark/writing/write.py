@@ -34,7 +34,7 @@ from mortice.spark.schema import arrow_schema, check_variants, without_arrow_typ
 from mortice.spark.settings.option_names import Default
 from mortice.spark.settings.write_options import WriteTarget, parallelism
 from mortice.spark.writing.given_rows import cast_timestamps, partitioned_frame
-from mortice.spark.writing.write_stages import DriverStages, Frames, SparkTasks
+from mortice.spark.writing.write_stages import Frames, SparkTasks
 from mortice.table import Table
 from mortice.values.argument_types import Options
 from mortice.values.observe import observed
@@ -337,7 +337,6 @@ def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitChe
         check: Checks the table before the commit.
     """
     frames = Frames(df.sparkSession, df)
-    steps: Frames | DriverStages = frames
     reports: list[bytes] = []
     try:
         name, partitions, stages, key_tasks = native.start()
@@ -345,19 +344,18 @@ def run_write(df: DataFrame, native: _mortice.DistributedWrite, check: CommitChe
             if name == "prepare":
                 reports = frames.prepare(stages["prepare"])
             elif name == "tag":
-                reports = steps.tag(partitions, stages, key_tasks)
-            elif name == "insert":
-                reports = frames.insert(stages["insert"])
-                break
+                reports = frames.tag(partitions, stages, key_tasks)
             elif name == "move":
-                reports = steps.move(partitions, stages)
+                reports = frames.move(partitions, stages)
             else:
-                reports = steps.write(partitions, stages)
+                reports = frames.insert(stages["insert"]) if name == "insert" else frames.write(partitions, stages)
                 break
             name, partitions, stages, key_tasks = native.next(reports)
             reports = []
-            if native.is_small and steps is frames and name != "commit":
-                steps = frames.to_driver()
+            # A job of Spark would take longer to plan than few rows to write.
+            if native.is_small and name != "commit":
+                reports = native.run_here(frames.to_driver())
+                break
     finally:
         frames.unpersist()
     # Table services after the commit may take long: the rows are not persisted meanwhile.

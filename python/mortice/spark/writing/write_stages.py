@@ -1,4 +1,4 @@
-"""The steps of a write: as DataFrames with the function that tasks run, or in the driver.
+"""The steps of a write, as DataFrames with the function that tasks run.
 
 Rows are sent as chunks: a row of these DataFrames is a part of a record batch in Arrow's own format, with the task that
 it is for. So the JVM moves some bytes for thousands of rows. `RunStage` passes batches from Spark to the native stage
@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mortice import _mortice
 from mortice.spark.execution.data_frame import task_numbers
@@ -44,83 +41,6 @@ REPORT, WANTED = 5, 3
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 CHUNKS_IN_BATCH = 32
 """Chunks are about a mebibyte each. Spark's default, 10,000 rows, would be all of a task's input."""
-
-
-class DriverStages:
-    """The steps of `Frames` after the first one, run by threads of the driver.
-
-    They are for few rows, which a job of Spark would take longer to plan than to write. What Spark shuffles is sorted.
-
-    Args:
-        rows: What the first step has handed on: rows of the columns of chunks.
-    """
-
-    def __init__(self, rows: Iterable[Sequence[object]]) -> None:
-        columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
-        numbers = [pa.array(column, pa.int32()) for column in columns[:5]]
-        contents = [
-            pa.array([None if one is None else bytes(one) for one in column], pa.binary()) for column in columns[5:]
-        ]
-        self._chunks = pa.Table.from_arrays([*numbers, *contents], schema=SCHEMA)
-        self._stages = itertools.count(1)
-
-    def tag(self, partitions: int, stages: Mapping[str, bytes], key_tasks: int) -> list[bytes]:  # noqa: ARG002
-        """As `Frames.tag`."""
-        chunks = self._run(stages["split"], self._parts())
-        if "read_keys" in stages:
-            numbers = [pa.table({"id": pa.array([task], pa.int64())}) for task in range(key_tasks)]
-            chunks = pa.concat_tables([chunks, self._run(stages["read_keys"], numbers)])
-        return self._kept(self._run(stages["tag"], _of_slots(chunks)))
-
-    def move(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:  # noqa: ARG002
-        """As `Frames.move`."""
-        kind = pc.field("kind")
-        stored = self._run(stages["read_rows"], _of_slots(self._chunks.filter(kind == WANTED)))
-        others = self._chunks.filter(~kind.isin([WANTED, REPORT]))
-        return self._kept(self._run(stages["merge"], _of_slots(pa.concat_tables([others, stored]))))
-
-    def write(self, partitions: int, stages: Mapping[str, bytes]) -> list[bytes]:  # noqa: ARG002
-        """As `Frames.write`."""
-        routed = self._run(stages["route"], self._parts())
-        return _reports_of(self._run(stages["write"], _of_slots(routed)))
-
-    def _kept(self, chunks: pa.Table) -> list[bytes]:
-        self._chunks = chunks
-        return _reports_of(chunks)
-
-    def _parts(self) -> list[pa.Table]:
-        """Returns the chunks in as many parts as there are threads, in order."""
-        size = -(-self._chunks.num_rows // _threads()) or 1
-        return [self._chunks.slice(at, size) for at in range(0, self._chunks.num_rows, size)]
-
-    def _run(self, stage: bytes, inputs: Sequence[pa.Table]) -> pa.Table:
-        """Runs one task of a stage for each input, and returns what they hand on, in the order of the inputs."""
-        number = next(self._stages)
-
-        def run_task(task: int) -> list[pa.RecordBatch]:
-            reader = pa.RecordBatchReader.from_batches(inputs[task].schema, inputs[task].to_batches())
-            return [pa.record_batch(batch) for batch in _mortice.run_stage(stage, (task, number, 0), reader)]
-
-        with ThreadPoolExecutor(max_workers=_threads()) as pool:
-            batches = [batch for done in pool.map(run_task, range(len(inputs))) for batch in done]
-        return pa.Table.from_batches(batches, SCHEMA)
-
-
-def _threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _of_slots(chunks: pa.Table) -> list[pa.Table]:
-    """Returns the chunks of each slot, in order."""
-    ordered = chunks.sort_by([(name, "ascending") for name in ("slot", *ORDER)])
-    slots = ordered["slot"].to_pylist()
-    starts = [at for at, slot in enumerate(slots) if at == 0 or slot != slots[at - 1]]
-    return [ordered.slice(at, end - at) for at, end in itertools.pairwise([*starts, len(slots)])]
-
-
-def _reports_of(chunks: pa.Table) -> list[bytes]:
-    reports: list[bytes] = chunks.filter(pc.field("kind") == REPORT)["report"].to_pylist()
-    return reports
 
 
 class RunStage:
@@ -204,11 +124,13 @@ class Frames:
         """Lets tasks write the user's rows where they are. Returns what the tasks report."""
         return _reports(self._df.mapInArrow(RunStage(stage), SPARK_SCHEMA))
 
-    def to_driver(self) -> DriverStages:
+    def to_driver(self) -> pa.Table:
         """Fetches the chunks of the last step, and ends the use of the DataFrames."""
-        stages = DriverStages(self._source().collect())
+        columns = list(zip(*self._source().collect(), strict=True)) or [()] * len(SCHEMA)
         self.unpersist()
-        return stages
+        contents = [[None if one is None else bytes(one) for one in column] for column in columns[len(NUMBERS) :]]
+        arrays = zip([*columns[: len(NUMBERS)], *contents], SCHEMA, strict=True)
+        return pa.Table.from_arrays([pa.array(column, field.type) for column, field in arrays], schema=SCHEMA)
 
     def _source(self) -> DataFrame:
         if self._rows is None:

@@ -32,7 +32,7 @@ mod table_work;
 mod task_numbers;
 mod task_runner;
 
-pub(crate) use chunk::{Chunk, ChunkKind, encoded};
+pub(crate) use chunk::{Chunk, ChunkKind, encoded, of_batch as chunks_of_batch, to_batch as chunks_to_batch};
 pub(crate) use closing_store::ClosingStore;
 pub(crate) use distributor::{Address, Distributor, taken};
 pub(crate) use own_mark::mark_of;
