@@ -204,6 +204,23 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(spark, path, text, mess
     assert rows_of(path) == {row[0]: row[1:] for row in ROWS}
 
 
+@pytest.mark.parametrize("driver_bytes", ["0", pytest.param("1000000", marks=pytest.mark.newest)])
+def test_an_update_moves_rows_under_a_global_index_that_moves_them(spark, path, driver_bytes):
+    options = {"hoodie.index.type": "GLOBAL_SIMPLE", "mortice.write.driver.bytes": driver_bytes}
+    condition = "city = 'oslo' and n > 0"
+    commit = mortice.spark.update_where(spark, path, {"city": "'lima'", "n": "n + 10"}, condition, options)
+    assert commit.instant is not None
+    expected = {row[0]: row[1:] for row in ROWS}
+    for key in ("k2", "k4"):
+        expected[key] = ("lima", expected[key][1], expected[key][2] + 10, 10)
+    assert rows_of(path) == expected
+    assert mortice.Table(path).count() == len(ROWS)
+    stays = {**options, "hoodie.simple.index.update.partition.path": "false"}
+    with pytest.raises(mortice.UnsupportedError, match="changes the record key or the partition"):
+        mortice.spark.update_where(spark, path, {"city": "'oslo'"}, "city = 'lima'", stays)
+    assert rows_of(path) == expected
+
+
 def test_a_commit_of_another_writer_meanwhile_is_a_conflict(spark, path, monkeypatch):
     from mortice.spark.statements import row_changes
 

@@ -8,7 +8,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from mortice.spark.statements import generated_keys
+from mortice.spark.statements import row_changes
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
 
@@ -115,18 +115,24 @@ def test_the_quick_start_of_hudi(run, monkeypatch):
         WHEN MATCHED THEN UPDATE SET target.fare = target.fare + source.fare WHEN NOT MATCHED THEN INSERT *;"""
     )
     assert done[0][:4] == (2, 1, 0, 1)
+    run("INSERT INTO trips_hudi VALUES (7, 'd', 'rider-D', 1, 'sf')")
+    done = run(
+        """MERGE INTO trips_hudi t USING (SELECT 'd' AS uuid) s ON t.uuid = s.uuid WHEN MATCHED THEN DELETE
+        WHEN NOT MATCHED BY SOURCE AND t.uuid = 'a' THEN UPDATE SET rider = 'rider-B'"""
+    )
+    assert done[0][:4] == (2, 1, 1, 0)
     run("DELETE FROM trips_hudi WHERE uuid = 'c'")
     rows = "SELECT uuid, round(fare, 2), city, _hoodie_partition_path FROM mortice.`{at}/t` ORDER BY uuid"
     expected = [("a", 16.6, "sf", "city=sf"), ("b", 25.0, "sf", "city=sf"), ("z", 64.5, "chennai", "city=chennai")]
     assert run(rows) == expected
-    write = generated_keys.write_frame
+    write = row_changes.write_frame
 
     def late(*args, **named):
-        monkeypatch.setattr(generated_keys, "write_frame", write)
+        monkeypatch.setattr(row_changes, "write_frame", write)
         run("INSERT INTO trips_hudi VALUES (9, 'y', 'rider-Y', 1, 'sf')")
         return write(*args, **named)
 
-    monkeypatch.setattr(generated_keys, "write_frame", late)
+    monkeypatch.setattr(row_changes, "write_frame", late)
     with pytest.raises(mortice.WriteConflictError, match="run the statement again"):
         run("UPDATE trips_hudi SET fare = 0")
     assert run(rows) == [*expected[:2], ("y", 1.0, "sf", "city=sf"), expected[2]]
@@ -177,19 +183,22 @@ def test_what_cannot_be_done_is_said_with_its_place(run, tmp_path, text, message
     assert not pathlib.Path(tmp_path / "x").exists()
 
 
-def test_services_of_a_write_are_no_conflict_and_other_writes_are(tmp_path):
+@pytest.mark.parametrize("between", ["savepoint", "insert", "restore"])
+def test_a_service_meanwhile_is_no_conflict_and_another_write_is(run, tmp_path, monkeypatch, between):
     rows = pa.table({"id": [1]})
     table = mortice.create_table(tmp_path / "t", rows.schema, name="t", record_key=None)
-    first = table.insert(rows)
-    keys = generated_keys.GeneratedKeys(mortice.Table(tmp_path / "t"))
-    table.savepoint(first.instant)
+    first = table.insert(rows).instant
     table.insert(rows)
-    # The statement's own write, and a service.
-    keys._unchanged(mortice.Table(tmp_path / "t"))
-    table.insert(rows)
-    with pytest.raises(mortice.WriteConflictError):
-        keys._unchanged(mortice.Table(tmp_path / "t"))
-    restored = generated_keys.GeneratedKeys(mortice.Table(tmp_path / "t"))
-    table.restore(first.instant)
-    with pytest.raises(mortice.WriteConflictError):
-        restored._unchanged(mortice.Table(tmp_path / "t"))
+    write = row_changes.write_frame
+
+    def late(*args, **named):
+        getattr(table, between)(rows if between == "insert" else first)
+        return write(*args, **named)
+
+    monkeypatch.setattr(row_changes, "write_frame", late)
+    update = "UPDATE mortice.`{at}/t` SET id = 2"
+    if between == "savepoint":
+        assert run(update)[0][1] == 2
+    else:
+        with pytest.raises(mortice.WriteConflictError):
+            run(update)

@@ -42,7 +42,7 @@ impl MergeSource {
         match now.iter().copied().find(|time| !self.commits.contains(*time)).or(gone) {
             None => Ok(()),
             Some(time) => {
-                let message = "another writer has changed the table since its rows were read; merge again";
+                let message = "another writer has changed the table since its rows were read; merge again, or run the statement again";
                 Err(Error::new(ErrorKind::WriteConflict, message).in_file(&table.uri).at_instant(time))
             }
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from mortice._mortice import Commit, MergePlan
@@ -10,7 +11,6 @@ from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.merge_types import MISFIT, try_cast
 from mortice.spark.reading.read import read_stored
 from mortice.spark.row_actions import PARTITION_PATH, RECORD_KEY, RowAction, column, merged_rows, repeated
-from mortice.spark.statements.generated_keys import GeneratedKeys
 from mortice.spark.statements.merge_scopes import MATCHED, ROW, MergeScopes, value_columns
 from mortice.spark.statements.spark_errors import located_errors
 from mortice.spark.statements.target_table import VALUE, TargetTable
@@ -18,7 +18,7 @@ from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import committed, write_frame
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 __all__ = ["RowAction", "RowChanges"]
 
@@ -42,7 +42,7 @@ class RowChanges(TargetTable):
             kept = [column(self.alias, name).alias(f"{plan.STORED}{name}") for name in stored.columns]
             values = value_columns({0: action}, self.schema.names)
             computed = [value.alias(name) for name, value in values.items()]
-            return self._write(acted.select(plan.ACTION, *kept, *computed), plan, [action])
+            return self._write(acted.select(plan.ACTION, *kept, *computed), plan)
 
     def of_merge(self, source: DataFrame, name: str, on: str, actions: Sequence[RowAction]) -> Commit:
         """Merges rows.
@@ -59,7 +59,7 @@ class RowChanges(TargetTable):
         with typed_errors(), located_errors(scopes.expressions(on, actions)):
             joined = scopes.joined(on, _JOINS["target" in sides, "source" in sides])
             self._check_cardinality(scopes.paired(joined, actions), actions)
-            return self._write(scopes.acted(joined, actions, self.schema.names), plan, actions)
+            return self._write(scopes.acted(joined, actions, self.schema.names), plan)
 
     def _planned(self, actions: Sequence[RowAction]) -> tuple[MergePlan, DataFrame]:
         """Returns the plan of a statement, and the stored rows: in the state of the plan, or a later one, which is a
@@ -87,7 +87,7 @@ class RowChanges(TargetTable):
         if twice is not None:
             MergePlan.refuse_matched_twice(str(twice[0]))
 
-    def _write(self, rows: DataFrame, plan: MergePlan, actions: Sequence[RowAction]) -> Commit:
+    def _write(self, rows: DataFrame, plan: MergePlan) -> Commit:
         from pyspark.sql import functions as f
 
         misfit = self.misfit(rows, casts_strings=True)
@@ -99,7 +99,17 @@ class RowChanges(TargetTable):
         others = [f.col(quoted(name)) for name in rows.columns if name not in names]
         misfits = [] if misfit is None else [misfit.alias(MISFIT)]
         merged = merged_rows(rows.select(*others, *values, *misfits), plan, self.schema)
+        if not plan.has_keys:
+            merged = merged.withColumn(RECORD_KEY, f.coalesce(RECORD_KEY, _new_key()))
         with typed_errors():
-            if not plan.has_keys:
-                return self.registered(GeneratedKeys(self.opened).write(merged, self.target, actions))
             return self.registered(committed(write_frame(merged, self.target, "upsert", "append", merge=plan)))
+
+
+def _new_key() -> Column:
+    """Returns the key of a new row of a table whose keys are generated, in the form of Hudi: the time, the task and the
+    number of the row."""
+    from pyspark.sql import functions as f
+
+    time = datetime.now(timezone.utc).strftime("%Y%m%d%H%M%S%f")[:17]
+    parts = (f.lit(time), f.spark_partition_id().cast("string"), f.monotonically_increasing_id().cast("string"))
+    return f.concat_ws("_", *parts)
