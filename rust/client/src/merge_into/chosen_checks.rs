@@ -139,8 +139,7 @@ impl MergePlan {
             places.push((meta_columns::PARTITION_PATH, paths, &partitions, &all));
         } else if !self.moves && is_assigned.count_set_bits() > 0 {
             // A row may be in another partition than its columns say. It stays there.
-            let paths = self.keys_of(&maker, stored, located, 0)?.partitions;
-            places.push((meta_columns::PARTITION_PATH, paths, &partitions, is_assigned));
+            places.push((meta_columns::PARTITION_PATH, self.paths_of(&maker, stored)?, &partitions, is_assigned));
         }
         for (name, read, new, rows) in places {
             if let Some(row) = first_other(&read, new, rows) {
