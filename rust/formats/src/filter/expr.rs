@@ -113,6 +113,37 @@ impl Operator {
     pub fn text(self) -> &'static str {
         Self::TEXTS.iter().find(|(_, operator)| *operator == self).map_or("", |(name, _)| name)
     }
+
+    /// The operator of the same comparison with its sides exchanged.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::LtEq => Self::GtEq,
+            Self::Gt => Self::Lt,
+            Self::GtEq => Self::LtEq,
+            same => same,
+        }
+    }
+
+    /// The operator that is true where this one is false, and null where it is null.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Eq => Self::NotEq,
+            Self::NotEq => Self::Eq,
+            Self::Lt => Self::GtEq,
+            Self::LtEq => Self::Gt,
+            Self::Gt => Self::LtEq,
+            Self::GtEq => Self::Lt,
+            Self::In => Self::NotIn,
+            Self::NotIn => Self::In,
+            Self::Like => Self::NotLike,
+            Self::NotLike => Self::Like,
+            Self::IsNull => Self::IsNotNull,
+            Self::IsNotNull => Self::IsNull,
+        }
+    }
 }
 
 /// One comparison of one column, or of a field of a struct. One that another process has sent is checked as one that a
@@ -151,6 +182,12 @@ impl Term {
             return Err(Error::invalid_argument(message));
         }
         Ok(Self { column, fields: Vec::new(), operator, literals })
+    }
+
+    /// The term that is true where this one is false.
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        Self { operator: self.operator.negated(), ..self.clone() }
     }
 
     /// Compares a field within the column instead: the names of structs and their field, outermost first.
@@ -213,6 +250,28 @@ impl Filter {
     #[must_use]
     pub fn any_of(any: Vec<Vec<Term>>) -> Self {
         if any.iter().any(Vec::is_empty) { Self::default() } else { Self { any } }
+    }
+
+    /// Returns the filter as another process of the same release reads it.
+    ///
+    /// # Errors
+    /// `Internal` if it cannot be serialised.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::internal("a filter is JSON").caused_by(error))
+    }
+
+    /// Reads what [`Filter::to_bytes`] has returned.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other bytes.
+    pub fn from_bytes(data: &[u8]) -> Result<Self> {
+        serde_json::from_slice(data).map_err(|error| Error::invalid_argument("not a filter").caused_by(error))
+    }
+
+    /// Rows that satisfy all terms; without terms every row.
+    #[must_use]
+    pub fn all_of(terms: Vec<Term>) -> Self {
+        Self::any_of(if terms.is_empty() { Vec::new() } else { vec![terms] })
     }
 
     /// Whether every row is wanted.
@@ -288,6 +347,15 @@ mod tests {
     }
 
     #[test]
+    fn a_negation_is_undone_by_another() {
+        for (_, operator) in Operator::TEXTS {
+            assert_ne!(operator.negated(), operator);
+            assert_eq!(operator.negated().negated(), operator);
+            assert_eq!(operator.turned().turned(), operator);
+        }
+    }
+
+    #[test]
     fn null_is_refused_with_the_way_out() {
         let error = Term::new("a", Operator::Eq, vec![Literal::Null]).unwrap_err();
         assert!(error.to_string().contains("is null"));
@@ -314,7 +382,7 @@ mod tests {
         let literals =
             vec![Literal::Float(f64::NAN), Literal::Float(-0.0), Literal::Int(i128::MAX), Literal::Bytes(vec![0, 255])];
         let filter = Filter::any_of(vec![vec![Term::new("a", Operator::In, literals).unwrap()]]);
-        let back: Filter = serde_json::from_str(&serde_json::to_string(&filter).unwrap()).unwrap();
+        let back = Filter::from_bytes(&filter.to_bytes().unwrap()).unwrap();
         assert_eq!(format!("{back:?}"), format!("{filter:?}"));
     }
 }
