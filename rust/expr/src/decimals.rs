@@ -60,6 +60,11 @@ pub(crate) fn rounded(value: i128, unit: i128) -> Option<i128> {
     if is_up { quotient.checked_add(if value < 0 { -1 } else { 1 }) } else { Some(quotient) }
 }
 
+/// Returns the number of digits of a decimal, at least one.
+pub(crate) fn digits_of(value: i128) -> i32 {
+    i32::try_from(value.unsigned_abs().checked_ilog10().unwrap_or(0).saturating_add(1)).unwrap_or(i32::MAX)
+}
+
 /// Returns an array of one decimal of a type.
 pub(crate) fn decimal_array(value: i128, precision: u8, scale: i8) -> Result<ArrayRef> {
     let array = PrimitiveArray::<Decimal128Type>::from(vec![value]).with_precision_and_scale(precision, scale);

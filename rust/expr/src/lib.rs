@@ -1,4 +1,4 @@
-//! Expressions over the columns of rows: SQL's filters, assignments and join conditions, and the text of filters.
+//! Expressions over the columns of rows: SQL's filters, assignments and join conditions, and filters of all forms.
 //!
 //! The grammar (docs/writing.md has all of it):
 //!
@@ -31,6 +31,7 @@ mod lexer;
 mod literals;
 mod moments;
 mod parse;
+pub mod predicate;
 mod pushdown;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema};
 use arrow_select::concat::concat;
+use mortice_formats::filter::Operator;
 
 use crate::evaluate::exact_array;
 use crate::kinds::{has_zone, is_date, is_text, is_timestamp};
@@ -18,6 +19,16 @@ pub struct PushedTerm {
     /// The constants: one for a comparison, any number for `in`.
     pub values: Option<ArrayRef>,
 }
+
+/// The comparisons that terms have, by their names in expressions.
+pub(crate) const COMPARISONS: &[(&str, Operator)] = &[
+    ("=", Operator::Eq),
+    ("!=", Operator::NotEq),
+    ("<", Operator::Lt),
+    ("<=", Operator::LtEq),
+    (">", Operator::Gt),
+    (">=", Operator::GtEq),
+];
 
 /// Returns terms that all rows satisfy for which a condition is true. They need not be all of the condition.
 pub(crate) fn pushed_terms(tree: &Node, side: &str, schema: &Schema) -> Vec<PushedTerm> {
