@@ -64,6 +64,24 @@ pub(super) fn literal_at(values: &ArrayRef, row: usize) -> Option<Literal> {
     }
 }
 
+/// Returns the literals of the list that a value is. None for another value, or if one is no literal.
+pub(super) fn literals_at(values: &ArrayRef, row: usize) -> Option<Vec<Literal>> {
+    let items = items_at(values, row)?;
+    (0..items.len()).map(|at| literal_at(&items, at)).collect()
+}
+
+fn items_at(values: &ArrayRef, row: usize) -> Option<ArrayRef> {
+    if row >= values.len() || values.is_null(row) {
+        return None;
+    }
+    match values.data_type() {
+        DataType::List(_) => Some(values.as_list_opt::<i32>()?.value(row)),
+        DataType::LargeList(_) => Some(values.as_list_opt::<i64>()?.value(row)),
+        DataType::FixedSizeList(..) => Some(values.as_fixed_size_list_opt()?.value(row)),
+        _ => None,
+    }
+}
+
 fn micros(value: &ArrayRef, unit: TimeUnit) -> Option<i64> {
     match unit {
         TimeUnit::Second => value.as_primitive_opt::<TimestampSecondType>()?.value(0).checked_mul(1_000_000),
@@ -74,4 +92,9 @@ fn micros(value: &ArrayRef, unit: TimeUnit) -> Option<i64> {
             (nanos % 1_000 == 0).then_some(nanos / 1_000)
         }
     }
+}
+
+/// Returns a text so that a pattern matches it only.
+pub(super) fn like_pattern(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
