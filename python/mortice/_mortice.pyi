@@ -33,6 +33,7 @@ __all__ = [
     "DistributedWrite",
     "Expression",
     "FileGroupStats",
+    "Filter",
     "Finding",
     "Follower",
     "LogBlock",
@@ -63,6 +64,7 @@ __all__ = [
     "avro_record",
     "begin_task_insert",
     "catalog_entries",
+    "check_filter_text",
     "commit_task_insert",
     "create_table",
     "create_table_by_options",
@@ -84,6 +86,7 @@ __all__ = [
     "pause_after_conflict",
     "position_before",
     "query_instant",
+    "referenced_columns",
     "refuse_other_writer",
     "run_service_by_tasks",
     "run_stage",
@@ -141,6 +144,57 @@ def parse_filter(text: str) -> tuple[Any, ...]:
 
 def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
     """Returns the error for a filter, which shows the place, counted from 0."""
+
+@final
+class Filter:
+    """Filters in disjunctive normal form: alternatives of conjunctions of terms. It is not empty."""
+
+    columns: list[str]
+    """The columns that it looks at, in order; fields of structs with points between the names."""
+    terms: list[list[tuple[str | tuple[str, ...], str, Any]]]
+    """All terms of a list, in any of the lists. A tuple names a column and fields within it."""
+
+    @staticmethod
+    def parse(
+        filters: object,
+        schema: Callable[[], pa.Schema] | None,
+        serialised: Callable[[object], bytes | tuple[str, Callable[[str], ArrowRows]] | None],
+    ) -> Filter | None:
+        """Returns filters of any form; None if they select all rows.
+
+        Args:
+            filters: The filters.
+            schema: Returns the columns that they are about.
+            serialised: Returns an expression of pyarrow as bytes, one of polars as JSON with a function that evaluates
+                such without columns, and None for other values.
+        """
+
+    @staticmethod
+    def superset(
+        expression: object,
+        schema: pa.Schema,
+        serialised: Callable[[object], bytes | tuple[str, Callable[[str], ArrowRows]] | None],
+    ) -> Filter | None:
+        """Returns a filter that selects all rows which an expression selects, and perhaps others; None for all rows.
+
+        Args:
+            expression: The expression.
+            schema: The columns that it is about.
+            serialised: As for `parse`.
+        """
+
+    def both(self, other: Filter) -> Filter:
+        """Returns the filter that selects the rows which both select."""
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Filter:
+        """Returns a filter that was pickled."""
+
+def check_filter_text(text: str) -> None:
+    """Raises `InvalidArgumentError`, with the place, for text that is no filter."""
+
+def referenced_columns(serialised: bytes) -> list[str] | None:
+    """Returns the columns that a serialised expression of pyarrow refers to; None if it is not recognised."""
 
 @type_check_only
 class _Result:
