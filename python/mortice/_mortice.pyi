@@ -9,7 +9,6 @@ from typing import Any, Literal, final, type_check_only
 import pyarrow as pa
 from typing_extensions import Self
 
-from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import ArrowRows, ArrowStream
 from mortice.values.argument_types import ArrowSchema as HasArrowSchema
 from mortice.values.native_types import NativeSlice, ReadReport, TaskRunner
@@ -69,7 +68,6 @@ __all__ = [
     "create_table",
     "create_table_by_options",
     "debug_build",
-    "filter_error",
     "forget_schema",
     "has_hdfs",
     "is_stream_batch_written",
@@ -81,7 +79,6 @@ __all__ = [
     "merge_rules",
     "needs_commit_order",
     "option_default",
-    "parse_filter",
     "partition_changes",
     "pause_after_conflict",
     "position_before",
@@ -103,9 +100,6 @@ has_hdfs: bool
 
 _Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""
-
-_Filters = Sequence[Sequence[tuple[str | tuple[str, ...], str, object]]] | None
-"""Disjunctive normal form: all terms of a list, in any of the lists. A tuple names a column and fields within it."""
 
 @final
 class ArrowSchema:
@@ -136,14 +130,8 @@ class Expression:
     def evaluate(self, batches: Sequence[tuple[str, ArrowRows]]) -> ArrowBatch:
         """Returns the value for each row of the batches of the sides."""
 
-    def pushed_terms(self, side: str) -> list[tuple[str, str, ArrowBatch | None]]:
-        """Returns the columns, operators and values of filters that rows satisfy for which the condition is true."""
-
-def parse_filter(text: str) -> tuple[Any, ...]:
-    """Returns the tree of a filter: nested tuples, each with its kind first. Raises `InvalidArgumentError`."""
-
-def filter_error(text: str, at: int, what: str) -> InvalidArgumentError:
-    """Returns the error for a filter, which shows the place, counted from 0."""
+    def pushed_filter(self, side: str) -> Filter | None:
+        """Returns the filter that readers get of a condition: it selects all rows for which the condition is true."""
 
 @final
 class Filter:
@@ -828,22 +816,22 @@ class Table:
     def follow(self, start: str) -> Follower: ...
     def position_here(self, position: str, layout: int) -> str | None:
         """Converts a position of a timeline of `layout` 1 or 2 to the current one; None is before every commit."""
-    def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[NativeSlice]:
+    def file_slices(self, as_of: str | None = None, filters: Filter | None = None) -> list[NativeSlice]:
         """Returns dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
     def snapshot(
         self,
         columns: Sequence[str] | None,
-        filters: _Filters,
+        filters: Filter | None,
         as_of: str | None,
         merge: bool,
         emit_deletes: bool,
         merger: object | None = None,
     ) -> QueryPlan: ...
-    def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> QueryPlan: ...
+    def read_optimized(self, columns: Sequence[str] | None, filters: Filter | None, as_of: str | None) -> QueryPlan: ...
     def incremental(
         self,
         columns: Sequence[str] | None,
-        filters: _Filters,
+        filters: Filter | None,
         begin: str,
         end: str | None,
         merger: object | None,
@@ -860,7 +848,7 @@ class Table:
     def changes(
         self,
         columns: Sequence[str] | None,
-        filters: _Filters,
+        filters: Filter | None,
         begin: str,
         end: str | None,
         merger: object | None,
@@ -887,7 +875,7 @@ class Table:
         self, partitions: Sequence[str], options: Mapping[str, str], validator: _Validator = None
     ) -> Commit:
         """Deletes partitions."""
-    def delete_where(self, filters: _Filters, options: Mapping[str, str], validator: _Validator = None) -> Commit:
+    def delete_where(self, filters: Filter | None, options: Mapping[str, str], validator: _Validator = None) -> Commit:
         """Deletes the rows that filters select."""
     def stored_columns(self) -> tuple[str, str | None]:
         """Returns the Avro schema of the columns, as JSON, and the columns with their ids, if they have some."""
@@ -970,7 +958,7 @@ class Follower:
     def next(
         self,
         columns: Sequence[str] | None,
-        filters: _Filters,
+        filters: Filter | None,
         merger: object | None,
         changelog: bool,
         emit_deletes: bool,
@@ -1208,7 +1196,7 @@ def merge_into(
     table: Table,
     data: ArrowRows,
     clauses: _Clauses,
-    delete: _Filters,
+    delete: Filter | None,
     options: Mapping[str, str],
     validator: _Validator = None,
 ) -> Commit:
@@ -1238,7 +1226,7 @@ def merge(
 def update_where(
     table: Table,
     values: _NewValues,
-    rows: str | _Filters,
+    rows: str | Filter | None,
     options: Mapping[str, str],
     validator: _Validator = None,
 ) -> Commit:

@@ -25,11 +25,8 @@ class Expression:
 
     def pushed_terms(self):
         """Returns filters that all rows satisfy for which the condition is true."""
-        terms = []
-        for name, operator, batch in self._native.pushed_terms("row"):
-            values = None if batch is None else _values(batch).to_pylist()
-            terms.append((name, operator, values if operator == "in" or values is None else values[0]))
-        return terms
+        pushed = self._native.pushed_filter("row")
+        return [] if pushed is None else pushed.terms[0]
 
 
 def _values(batch):

@@ -1,1 +1,1 @@
-"""Filters and expressions: text, terms, and expressions of pyarrow and polars, in one form."""
+"""Filters: text, terms, and expressions of pyarrow and polars, which the native module has in one form."""

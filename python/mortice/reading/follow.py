@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from mortice.expressions.filters import Term
+from mortice.expressions.filters import Filter
 from mortice.reading.scan import Scan
 from mortice.values.visible_text import visible_text
 
@@ -42,7 +42,7 @@ class Follower(Iterator[tuple[str, Scan]]):
     def __init__(
         self,
         native: _mortice.Follower,
-        asked: tuple[list[str] | None, list[list[Term]] | None, Merging | None, bool, bool],
+        asked: tuple[list[str] | None, Filter | None, Merging | None, bool, bool],
         merger: Merging | None,
         poll_seconds: float | None,
         title: str,

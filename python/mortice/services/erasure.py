@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedError
-from mortice.expressions.filters import Filters, Term, normal_form
+from mortice.expressions.filters import Filter, Filters, normal_form
 from mortice.reading.read_options import ReadOptions
 from mortice.values.argument_types import Options
 from mortice.values.timeline import Timeline
@@ -116,7 +116,7 @@ def plan_erase(table: ErasableTable, filters: Filters, work: ErasureWork) -> Era
     """Returns what `erase` would do, without changing anything."""
     terms = _checked(table, filters)
     table.refresh()
-    return Erasure(table.uri, _columns(terms), work.count(terms), savepoints=_savepoints(table, terms, work))
+    return Erasure(table.uri, terms.columns, work.count(terms), savepoints=_savepoints(table, terms, work))
 
 
 def erase(
@@ -149,7 +149,7 @@ def erase(
     _check_pending(table)
     columns = searched_columns(table.schema, table.partition_fields)
     values = work.values(columns, terms)
-    erased = Erased.of_values(work.count(terms), values, terms, (table.schema, table.partition_fields))
+    erased = Erased.of_values(work.count(terms), values, terms.terms, (table.schema, table.partition_fields))
     commits = _remove(table, terms, options, work, erased.rows)
     _check_gone(table, terms, work)
     erased = erased.without_shared(work.values)
@@ -164,7 +164,7 @@ def erase(
         )
     done = Erasure(
         table=table.uri,
-        columns=_columns(terms),
+        columns=terms.columns,
         rows=erased.rows,
         commits=commits,
         started=started,
@@ -210,7 +210,7 @@ def _check_gone(table: ErasableTable, terms: Filters, work: ErasureWork) -> None
         )
 
 
-def _checked(table: ErasableTable, filters: Filters) -> list[list[Term]]:
+def _checked(table: ErasableTable, filters: Filters) -> Filter:
     terms = normal_form(filters, lambda: table.schema)
     if not terms:
         raise InvalidArgumentError("filters must select the rows to erase")
@@ -245,11 +245,6 @@ def _savepoints(table: ErasableTable, terms: Filters, work: ErasureWork) -> dict
     instants = [one.requested_time for one in table.timeline.active.completed if one.action == "savepoint"]
     counts = {instant: work.count(terms, instant) for instant in instants}
     return {instant: count for instant, count in counts.items() if count}
-
-
-def _columns(terms: list[list[Term]]) -> list[str]:
-    names = (term[0] for all_of in terms for term in all_of)
-    return sorted({name if isinstance(name, str) else ".".join(name) for name in names})
 
 
 def _now() -> str:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mortice.errors import MorticeError
-from mortice.expressions.filters import Filters, Term
+from mortice.expressions.filters import Filters
 from mortice.reading.log_file import Block, LogFile
 from mortice.values.timeline import Timeline
 
@@ -47,7 +47,7 @@ class Erased:
         cls,
         rows: int,
         values: Mapping[str, pa.Array],
-        terms: Sequence[Sequence[Term]],
+        terms: Sequence[Sequence[tuple[str | tuple[str, ...], str, Any]]],
         table: tuple[pa.Schema, Sequence[str]],
     ) -> Erased:
         """Returns the values of rows to erase, and the constants of the filters that select them.

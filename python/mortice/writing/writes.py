@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.expressions.filters import Filters, SchemaOf, Term, normal_form
+from mortice.expressions.filters import Filter, Filters, SchemaOf, normal_form
 from mortice.values.argument_types import ArrowRows, Options
 from mortice.values.caller import caller_level
 from mortice.values.visible_text import visible_text
@@ -116,7 +116,7 @@ def _described(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema) or "no columns"
 
 
-def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> list[list[Term]]:
+def terms_to_delete(filters: Filters, schema: SchemaOf | None = None) -> Filter:
     """Returns the filters of a delete. Raises `InvalidArgumentError` if they select all rows."""
     normal = normal_form(filters, schema)
     if not normal:

@@ -37,6 +37,14 @@ impl Filter {
     }
 }
 
+/// A filter as an argument of other functions.
+pub(crate) type FilterArgument<'py> = Option<Bound<'py, Filter>>;
+
+/// Returns the filter of an argument; an empty one selects all rows.
+pub(crate) fn filter(argument: FilterArgument<'_>) -> Core {
+    argument.map(|filter| filter.get().0.clone()).unwrap_or_default()
+}
+
 #[pymethods]
 impl Filter {
     #[staticmethod]

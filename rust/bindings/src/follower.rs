@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use mortice::QueryOptions;
 use pyo3::prelude::*;
 
-use crate::arguments::{FilterArgument, filter};
 use crate::errors::released;
+use crate::filter::{FilterArgument, filter};
 use crate::merger::handle;
 use crate::scan::{Scan, incremental_rows};
 
@@ -51,7 +51,7 @@ impl Follower {
         emit_deletes: bool,
     ) -> PyResult<Option<(String, Scan)>> {
         let merger = handle(merger);
-        let options = QueryOptions { columns, filter: filter(py, filters)?, merger };
+        let options = QueryOptions { columns, filter: filter(filters), merger };
         let rows = incremental_rows(changelog, emit_deletes);
         let next = released(py, || {
             let mut follower = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,11 +12,12 @@ use mortice::{OpenTable, ReadOptions, storage};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments::{FilterArgument, StorageArgument, filter};
+use crate::arguments::StorageArgument;
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::arrow_in::ArrowInput;
 use crate::commit::{Commit, commit_of_write};
 use crate::errors::{raised, released};
+use crate::filter::{FilterArgument, filter};
 use crate::table::Table;
 use crate::validator::validator as validator_of;
 use crate::write::is_in_memory;
@@ -42,7 +43,7 @@ pub(crate) fn merge_into(
 ) -> PyResult<Commit> {
     let py = table.py();
     let clauses = clauses_of(py, clauses)?;
-    let delete = delete.map(|delete| filter(py, Some(delete))).transpose()?;
+    let delete = delete.map(|delete| filter(Some(delete)));
     let is_in_memory = is_in_memory(data)?;
     let mut rows = ArrowInput::from_python(data)?;
     let (opened, validator) = (table.get().core(), validator_of(validator));

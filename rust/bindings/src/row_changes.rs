@@ -9,11 +9,11 @@ use mortice::client::{
 };
 use pyo3::prelude::*;
 
-use crate::arguments::{FilterArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::commit::{Commit, commit_of_write, no_commit};
 use crate::errors::raised;
 use crate::expression::one_batch;
+use crate::filter::{FilterArgument, filter};
 use crate::stream::warn_of_damage;
 use crate::table::Table;
 use crate::validator::validator as validator_of;
@@ -98,7 +98,7 @@ fn update_where(
     let values = new_values(py, values)?;
     let rows = match rows {
         RowsArgument::Condition(text) => UpdatedRows::Condition(text),
-        RowsArgument::Filters(filters) => UpdatedRows::Filter(filter(py, filters)?),
+        RowsArgument::Filters(filters) => UpdatedRows::Filter(filter(filters)),
     };
     let (core, validator) = (table.get().core(), validator_of(validator));
     let changed =

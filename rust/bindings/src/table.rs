@@ -15,9 +15,10 @@ use mortice::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{FilterArgument, StorageArgument, filter};
+use crate::arguments::StorageArgument;
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::filter::{FilterArgument, filter};
 use crate::follower::Follower;
 use crate::merger::handle;
 use crate::metadata::progress_of_services;
@@ -296,7 +297,7 @@ impl Table {
         as_of: Option<String>,
         filters: FilterArgument<'py>,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let filter = filter(py, filters)?;
+        let filter = filter(filters);
         let table = self.seen(py)?;
         let slices = released(py, || table.file_slices(as_of.as_deref(), &filter))?;
         slices.iter().map(|slice| described(py, slice)).collect()
@@ -328,17 +329,16 @@ impl Table {
             Some(as_of) => QueryKind::TimeTravel { as_of, rows },
             None => QueryKind::Snapshot(rows),
         };
-        self.query(py, kind, QueryOptions { columns, filter: filter(py, filters)?, merger })
+        self.query(py, kind, QueryOptions { columns, filter: filter(filters), merger })
     }
 
     fn read_optimized(
         &self,
-        py: Python<'_>,
         columns: Option<Vec<String>>,
         filters: FilterArgument<'_>,
         as_of: Option<String>,
     ) -> PyResult<QueryPlan> {
-        let options = QueryOptions { columns, filter: filter(py, filters)?, merger: None };
+        let options = QueryOptions { columns, filter: filter(filters), merger: None };
         self.query(py, QueryKind::ReadOptimized { as_of }, options)
     }
 
@@ -361,7 +361,7 @@ impl Table {
         changelog: bool,
         emit_deletes: bool,
     ) -> PyResult<QueryPlan> {
-        let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
+        let options = QueryOptions { columns, filter: filter(filters), merger: handle(merger) };
         let skip =
             SkippedWrites { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
         let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
@@ -388,7 +388,7 @@ impl Table {
         merger: Option<Py<PyAny>>,
         holes: &str,
     ) -> PyResult<QueryPlan> {
-        let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
+        let options = QueryOptions { columns, filter: filter(filters), merger: handle(merger) };
         let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
         self.query(py, QueryKind::Changes(CommitBounds { begin, end, holes }), options)
     }

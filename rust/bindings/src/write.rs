@@ -7,7 +7,7 @@ use mortice::client::WriteInput;
 use mortice::timeline::WriteOperation;
 use pyo3::prelude::*;
 
-use crate::arguments::{FilterArgument, filter};
+use crate::filter::{FilterArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::commit::{Commit, commit_of_write};
 use crate::errors::raised;
@@ -106,7 +106,7 @@ impl Table {
         options: BTreeMap<String, String>,
         validator: Option<Py<PyAny>>,
     ) -> PyResult<Commit> {
-        let (filter, validator) = (filter(py, filters)?, validator_of(validator));
+        let (filter, validator) = (filter(filters), validator_of(validator));
         let written = self.changed(py, |location| client::delete_where(location, &filter, &options, validator))?;
         commit_of_write(py, written)
     }

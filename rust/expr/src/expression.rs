@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, Field};
 use chrono::Utc;
 use mortice_base::{Error, ErrorKind, Result};
+use mortice_formats::filter::Term;
 
 use crate::assign::assigned;
 use crate::columns::Sides;
@@ -15,7 +16,7 @@ use crate::kinds::{common_type, type_name};
 use crate::literals;
 use crate::moments::MICROS_OF_DAY;
 use crate::parse::parse;
-use crate::pushdown::{PushedTerm, pushed_terms};
+use crate::pushdown::pushed_terms;
 use crate::text::{ExpressionText, Grammar, quoted};
 use crate::tree::{Call, ColumnNode, Node};
 
@@ -206,7 +207,7 @@ impl Expression {
 
     /// Returns terms of filters that all rows of a side satisfy for which the condition is true.
     #[must_use]
-    pub fn pushed_terms(&self, side: &str) -> Vec<PushedTerm> {
+    pub fn pushed_terms(&self, side: &str) -> Vec<Term> {
         let schema = self.sides.schema(side);
         schema.map(|schema| pushed_terms(&self.tree, side, schema)).unwrap_or_default()
     }

@@ -41,7 +41,4 @@ mod tree;
 pub use columns::Sides;
 pub use evaluate::Batches;
 pub use expression::Expression;
-pub use parse::parse;
-pub use pushdown::PushedTerm;
-pub use text::{ExpressionText, Grammar, quoted};
-pub use tree::{Call, Case, ColumnNode, Node};
+pub use text::quoted;

@@ -55,7 +55,7 @@ struct Built {
 }
 
 /// Returns the tree of an expression. `InvalidArgument`, with the place in the text, for one that cannot be parsed.
-pub fn parse(text: &ExpressionText) -> Result<Node> {
+pub(crate) fn parse(text: &ExpressionText) -> Result<Node> {
     let mut parser = Parser { tokens: tokens(text)?, text, place: 0, depth: 0 };
     if parser.token().kind == TokenKind::End {
         return parser.fail("is empty");

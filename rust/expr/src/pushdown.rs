@@ -2,23 +2,12 @@
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Schema};
-use arrow_select::concat::concat;
-use mortice_formats::filter::Operator;
+use mortice_formats::filter::{Literal, Operator, Term};
 
 use crate::evaluate::exact_array;
 use crate::kinds::{has_zone, is_date, is_text, is_timestamp};
+use crate::predicate::literal_at;
 use crate::tree::{Call, Node};
-
-/// A comparison of a column with constants that all rows satisfy for which a condition is true.
-#[derive(Debug, Clone)]
-pub struct PushedTerm {
-    /// The column.
-    pub column: String,
-    /// The operator of the filter: a comparison, `in` or `is null`.
-    pub operator: &'static str,
-    /// The constants: one for a comparison, any number for `in`.
-    pub values: Option<ArrayRef>,
-}
 
 /// The comparisons that terms have, by their names in expressions.
 pub(crate) const COMPARISONS: &[(&str, Operator)] = &[
@@ -31,17 +20,16 @@ pub(crate) const COMPARISONS: &[(&str, Operator)] = &[
 ];
 
 /// Returns terms that all rows satisfy for which a condition is true. They need not be all of the condition.
-pub(crate) fn pushed_terms(tree: &Node, side: &str, schema: &Schema) -> Vec<PushedTerm> {
+pub(crate) fn pushed_terms(tree: &Node, side: &str, schema: &Schema) -> Vec<Term> {
     tree.conjuncts().into_iter().flat_map(|node| terms(node, side, schema)).collect()
 }
 
-fn terms(node: &Node, side: &str, schema: &Schema) -> Vec<PushedTerm> {
+fn terms(node: &Node, side: &str, schema: &Schema) -> Vec<Term> {
     match node {
         Node::InList(value, items, _) => in_list(value, items, side, schema).into_iter().collect(),
         Node::Call(Call { name: "is null", arguments, .. }) => {
             let column = arguments.first().and_then(|argument| plain(argument, side));
-            let term = |column: &str| PushedTerm { column: column.to_owned(), operator: "is null", values: None };
-            column.map(term).into_iter().collect()
+            column.and_then(|column| Term::new(column, Operator::IsNull, Vec::new()).ok()).into_iter().collect()
         }
         Node::Call(call) => match call.arguments.as_slice() {
             [one, other] => comparison(call.name, one, other, side, schema).into_iter().collect(),
@@ -55,30 +43,20 @@ fn terms(node: &Node, side: &str, schema: &Schema) -> Vec<PushedTerm> {
     }
 }
 
-fn comparison(name: &'static str, one: &Node, other: &Node, side: &str, schema: &Schema) -> Option<PushedTerm> {
-    let turned = match name {
-        "<" => ">",
-        "<=" => ">=",
-        ">" => "<",
-        ">=" => "<=",
-        "=" | "!=" => name,
-        _ => return None,
-    };
+fn comparison(name: &'static str, one: &Node, other: &Node, side: &str, schema: &Schema) -> Option<Term> {
+    let operator = COMPARISONS.iter().find(|(known, _)| *known == name).map(|(_, operator)| *operator)?;
     let is_turned = matches!(one, Node::Literal(_));
-    let (operator, one, other) = if is_turned { (turned, other, one) } else { (name, one, other) };
-    let (column, value) = (plain(one, side)?, constant(other)?);
+    let (operator, one, other) = if is_turned { (operator.turned(), other, one) } else { (operator, one, other) };
+    let column = plain(one, side)?;
     let kind = schema.field_with_name(column).ok()?.data_type();
-    fits(value, kind).then(|| PushedTerm { column: column.to_owned(), operator, values: Some(value.clone()) })
+    Term::new(column, operator, vec![literal(other, kind)?]).ok()
 }
 
-fn in_list(value: &Node, items: &[Node], side: &str, schema: &Schema) -> Option<PushedTerm> {
+fn in_list(value: &Node, items: &[Node], side: &str, schema: &Schema) -> Option<Term> {
     let column = plain(value, side)?;
     let kind = schema.field_with_name(column).ok()?.data_type();
-    let values = items.iter().map(|item| constant(item).filter(|value| fits(value, kind)));
-    let values = values.collect::<Option<Vec<_>>>()?;
-    let arrays: Vec<&dyn Array> = values.iter().map(|value| value.as_ref()).collect();
-    let values = if arrays.is_empty() { arrow_array::new_empty_array(kind) } else { concat(&arrays).ok()? };
-    Some(PushedTerm { column: column.to_owned(), operator: "in", values: Some(values) })
+    let literals = items.iter().map(|item| literal(item, kind)).collect::<Option<_>>()?;
+    Term::new(column, Operator::In, literals).ok()
 }
 
 fn plain<'a>(node: &'a Node, side: &str) -> Option<&'a str> {
@@ -91,14 +69,15 @@ fn plain<'a>(node: &'a Node, side: &str) -> Option<&'a str> {
     }
 }
 
-fn constant(node: &Node) -> Option<&ArrayRef> {
+/// Returns the literal that a constant is, if a filter compares it with values of a type as the expression does.
+fn literal(node: &Node, kind: &DataType) -> Option<Literal> {
     match node {
-        Node::Literal(value) if value.null_count() == 0 && !value.data_type().is_null() => Some(value),
+        Node::Literal(value) if value.null_count() == 0 && fits(value, kind) => literal_at(value, 0),
         _ => None,
     }
 }
 
-/// Whether a filter compares as the expression does: values of the same kind.
+/// Whether values are of the same kind.
 fn fits(value: &ArrayRef, kind: &DataType) -> bool {
     let own = value.data_type();
     (own.is_integer() && (kind.is_integer() || kind == &DataType::Float64) && exact_array(value, kind).is_ok())

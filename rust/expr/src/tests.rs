@@ -13,7 +13,10 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field};
 
-use crate::{Batches, Expression, ExpressionText, Grammar, Node, Sides, parse};
+use crate::parse::parse;
+use crate::text::{ExpressionText, Grammar};
+use crate::tree::Node;
+use crate::{Batches, Expression, Sides};
 
 fn rows() -> RecordBatch {
     let decimals = Decimal128Array::from(vec![Some(125), None, Some(9_999_999_999)]).with_precision_and_scale(10, 2);
@@ -177,7 +180,7 @@ fn values_are_assigned_exactly_or_refused() {
 fn terms_are_pushed_that_readers_compare_alike() {
     let pushed = |text: &str| {
         let terms = Expression::parse(text, &sides()).unwrap().pushed_terms("row");
-        terms.into_iter().map(|term| format!("{} {}", term.column, term.operator)).collect::<Vec<_>>()
+        terms.into_iter().map(|term| format!("{} {}", term.column(), term.operator().text())).collect::<Vec<_>>()
     };
     assert_eq!(pushed("3 > i AND i BETWEEN 0 AND 1 AND s IN ('x')"), ["i <", "i >=", "i <=", "s in"]);
     assert_eq!(pushed("i = 2147483648 OR i = 1"), Vec::<String>::new());

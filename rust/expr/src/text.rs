@@ -7,7 +7,7 @@ const EXAMPLE: &str = "; an example: fare > 80 and city in ('oslo', 'lima')";
 
 /// What is parsed: an expression, or a filter, which has dates without quotes and compares columns with literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grammar {
+pub(crate) enum Grammar {
     /// An expression.
     Expression,
     /// The text of a filter.
@@ -16,21 +16,19 @@ pub enum Grammar {
 
 /// The text of an expression.
 #[derive(Debug, Clone)]
-pub struct ExpressionText {
+pub(crate) struct ExpressionText {
     pub(crate) chars: Vec<char>,
     pub(crate) grammar: Grammar,
 }
 
 impl ExpressionText {
     /// The text that is parsed by a grammar.
-    #[must_use]
-    pub fn new(text: &str, grammar: Grammar) -> Self {
+    pub(crate) fn new(text: &str, grammar: Grammar) -> Self {
         Self { chars: text.chars().collect(), grammar }
     }
 
     /// Returns the error for the text: what is wrong, at which place, counted from 0 and shown from 1.
-    #[must_use]
-    pub fn refused(&self, at: usize, what: &str) -> Error {
+    pub(crate) fn refused(&self, at: usize, what: &str) -> Error {
         let mut shown: String = self.chars.iter().take(MOST_SHOWN).collect();
         if self.chars.len() > MOST_SHOWN {
             shown.push('…');

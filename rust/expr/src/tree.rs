@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 
 /// A part of an expression.
 #[derive(Debug, Clone)]
-pub enum Node {
+pub(crate) enum Node {
     /// A constant, with its type: an array of one value.
     Literal(ArrayRef),
     /// A number of a filter, as it was written: the type of its column decides what it is.
@@ -24,40 +24,40 @@ pub enum Node {
 
 /// `CASE operand WHEN condition THEN value … ELSE otherwise END`.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub(crate) struct Case {
     /// The value that those behind `WHEN` are compared with; none if they are conditions.
-    pub operand: Option<Node>,
+    pub(crate) operand: Option<Node>,
     /// What is behind `WHEN` and `THEN`.
-    pub branches: Vec<(Node, Node)>,
+    pub(crate) branches: Vec<(Node, Node)>,
     /// What is behind `ELSE`.
-    pub otherwise: Node,
+    pub(crate) otherwise: Node,
 }
 
 /// A column or a field within one, by its names, outermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ColumnNode {
+pub(crate) struct ColumnNode {
     /// The side that has it; empty before the names are looked up.
-    pub side: String,
+    pub(crate) side: String,
     /// Its names; before they are looked up, perhaps with an alias of the side.
-    pub path: Vec<String>,
+    pub(crate) path: Vec<String>,
     /// Its place in the text.
-    pub at: usize,
+    pub(crate) at: usize,
 }
 
 /// A call of a function or an operator.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub(crate) struct Call {
     /// The name, in lower case. `and` and `or` have two or more arguments.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The arguments.
-    pub arguments: Vec<Node>,
+    pub(crate) arguments: Vec<Node>,
     /// Its place in the text.
-    pub at: usize,
+    pub(crate) at: usize,
 }
 
 impl Node {
     /// Adds the columns within a node to those that were found.
-    pub fn columns<'a>(&'a self, found: &mut Vec<&'a ColumnNode>) {
+    pub(crate) fn columns<'a>(&'a self, found: &mut Vec<&'a ColumnNode>) {
         if let Self::Column(column) = self {
             found.push(column);
         }
@@ -93,8 +93,7 @@ impl Node {
     }
 
     /// The conditions that must all be true for a condition to be true.
-    #[must_use]
-    pub fn conjuncts(&self) -> Vec<&Self> {
+    pub(crate) fn conjuncts(&self) -> Vec<&Self> {
         match self {
             Self::Call(call) if call.name == "and" => call.arguments.iter().flat_map(Self::conjuncts).collect(),
             other => vec![other],

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
-from mortice import queries
+from mortice import _mortice, queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.expressions.filters import Filters
 from mortice.reading.mergers import Merge, imported
@@ -29,7 +29,7 @@ from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.settings import option_names as opt
 from mortice.table import Table
 from mortice.values.instants import InstantLike
-from mortice.values.options import checked_count, checked_uri
+from mortice.values.options import checked_count, checked_string, checked_uri
 from mortice.values.visible_text import visible_text
 
 V = TypeVar("V")
@@ -187,9 +187,7 @@ def _filters(value: object) -> Filters:
         return cast("Filters", value)
     if value.lstrip().startswith("["):
         return cast("Filters", _json("filters", value))
-    from mortice.expressions.filter_text import parse_filter
-
-    parse_filter(value)
+    _mortice.check_filter_text(checked_string("the filter", value))
     return value
 
 

@@ -37,32 +37,16 @@ pub(super) fn query_of_merge(table: &OpenTable, plan: &MergePlan, given: &Record
             None => {}
         }
     }
-    let mut terms = pushed_terms(&plan.condition.expression, TARGET)?;
+    let mut terms = plan.condition.expression.pushed_terms(TARGET);
     for name in config.partition_fields.iter().filter(|name| is_known(name)) {
         terms.extend(partition_term(plan, &values, name, given)?);
     }
-    snapshot(table, columns, Filter::any_of(if terms.is_empty() { Vec::new() } else { vec![terms] })).map(Some)
+    snapshot(table, columns, Filter::all_of(terms)).map(Some)
 }
 
 /// Plans a query of some columns of the rows that a filter selects.
 pub(super) fn snapshot(table: &OpenTable, columns: Vec<String>, filter: Filter) -> Result<Scan> {
     table.snapshot(&QueryOptions { columns: Some(columns), filter, merger: None }, None, SnapshotRows::Merged)
-}
-
-/// Terms of filters that all rows satisfy for which a condition is true.
-pub(super) fn pushed_terms(condition: &Expression, side: &str) -> Result<Vec<Term>> {
-    let mut terms = Vec::new();
-    for pushed in condition.pushed_terms(side) {
-        let values = match &pushed.values {
-            Some(values) => literals(values)?,
-            None => Some(Vec::new()),
-        };
-        // A filter need not have all of the condition.
-        if let Some(values) = values {
-            terms.push(Term::new(pushed.column, Operator::parse(pushed.operator)?, values)?);
-        }
-    }
-    Ok(terms)
 }
 
 /// The columns that are read: all of them, unless rows are inserted only.

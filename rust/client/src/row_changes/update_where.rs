@@ -11,7 +11,7 @@ use super::clauses::NewValue;
 use super::made_rows::{KEYS, MadeRows, table_columns};
 use super::sides::alone;
 use super::stored_batches::StoredBatches;
-use super::stored_query::{pushed_terms, snapshot};
+use super::stored_query::snapshot;
 use super::write::{RowsChanged, write_rows};
 use crate::merge_into::{check_changes, only, set_values, with_damage_of};
 use mortice_base::batch_limit::BatchLimit;
@@ -81,8 +81,7 @@ fn selection(rows: &UpdatedRows, sides: &Arc<Sides>) -> Result<(Option<Expressio
         UpdatedRows::Condition(text) => {
             let condition = Expression::parse(text, sides)?;
             condition.check_condition()?;
-            let terms = pushed_terms(&condition, ROW)?;
-            let filter = Filter::any_of(if terms.is_empty() { Vec::new() } else { vec![terms] });
+            let filter = Filter::all_of(condition.pushed_terms(ROW));
             Ok((Some(condition), filter))
         }
     }

@@ -39,3 +39,4 @@ pub use polars::polars_predicate;
 pub use pushdown::{conjunction, of_terms};
 pub use pyarrow::{pyarrow_columns, pyarrow_predicate};
 pub use tree::Predicate;
+pub(crate) use values::literal_at;

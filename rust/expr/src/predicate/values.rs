@@ -15,7 +15,7 @@ use crate::kinds::{is_bytes, is_float, is_text};
 
 /// Returns the literal that a value is. None for one that no literal is exactly: of another type, or a time between
 /// microseconds.
-pub(super) fn literal_at(values: &ArrayRef, row: usize) -> Option<Literal> {
+pub(crate) fn literal_at(values: &ArrayRef, row: usize) -> Option<Literal> {
     if row >= values.len() {
         return None;
     }
