@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from mortice import _mortice
 from mortice.display.markup import byte_size, grid, tag
 from mortice.insight.instant_age import age_of
 from mortice.insight.needs import COLUMNS, ServiceNeed, cells_of, needs_of
@@ -19,8 +20,8 @@ from mortice.values.visible_text import visible_text
 
 __all__ = ["GroupDebt", "Health", "MetadataHealth", "PendingInstant", "health_of"]
 
-SMALL_FILE = 104_857_600
-"""The default of `hoodie.parquet.small.file.limit` in Hudi, in bytes."""
+SMALL_FILE = int(_mortice.option_default("hoodie.parquet.small.file.limit"))
+"""Hudi's default, in bytes."""
 STALE_SECONDS = 3_600.0
 PLANS = frozenset({"compaction", "logcompaction", "clustering"})
 """Actions whose plans may stay pending as long as anyone likes."""

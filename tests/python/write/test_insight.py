@@ -8,8 +8,6 @@ import pytest
 
 import mortice
 from mortice.cli.main import main
-from mortice.insight.health import SMALL_FILE
-from mortice.insight.needs import CLUSTERING_COMMITS, COMPACTION_COMMITS
 from support.tables.written import FIRST, content, new_table, rows
 
 SOME_KINDS = [(6, "MERGE_ON_READ"), (9, "MERGE_ON_READ"), (9, "COPY_ON_WRITE")]
@@ -24,16 +22,6 @@ def changed(tmp_path_factory):
         table.upsert(rows(("a", "x", ts, 2.0), (f"c{ts}", "y", ts, 3.0)))
     table.delete(rows(("b", "x", 9, 1.0)))
     return table
-
-
-def test_defaults_of_options_are_those_of_the_core():
-    core = Path(__file__).parents[3] / "rust/merge/src/config/write_options/values.tsv"
-    defaults = {line.split("\t")[0]: line.split("\t")[3] for line in core.read_text().splitlines()[1:]}
-    assert {
-        "hoodie.parquet.small.file.limit": str(SMALL_FILE),
-        "hoodie.compact.inline.max.delta.commits": str(COMPACTION_COMMITS),
-        "hoodie.clustering.inline.max.commits": str(CLUSTERING_COMMITS),
-    }.items() <= defaults.items()
 
 
 def test_health_sums_the_debt_of_file_groups(changed):
