@@ -135,13 +135,18 @@ class Expression:
 
 @final
 class Filter:
-    """Filters in disjunctive normal form: alternatives of conjunctions of terms. It is not empty."""
+    """Filters in disjunctive normal form: alternatives of conjunctions of terms. It is not empty.
+
+    Args:
+        data: A filter that was pickled.
+    """
 
     columns: list[str]
     """The columns that it looks at, in order; fields of structs with points between the names."""
     terms: list[list[tuple[str | tuple[str, ...], str, Any]]]
     """All terms of a list, in any of the lists. A tuple names a column and fields within it."""
 
+    def __new__(cls, data: bytes) -> Filter: ...
     @staticmethod
     def parse(
         filters: object,
@@ -173,10 +178,6 @@ class Filter:
 
     def both(self, other: Filter) -> Filter:
         """Returns the filter that selects the rows which both select."""
-
-    @staticmethod
-    def from_bytes(data: bytes) -> Filter:
-        """Returns a filter that was pickled."""
 
 def check_filter_text(text: str) -> None:
     """Raises `InvalidArgumentError`, with the place, for text that is no filter."""

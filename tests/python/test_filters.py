@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -182,6 +183,12 @@ def test_scalars_of_other_libraries_are_converted(given, plain):
 def test_malformed_filters_are_refused(filters, message):
     with pytest.raises(mortice.InvalidArgumentError, match=message):
         normal_form(filters)
+
+
+def test_a_filter_is_pickled_and_is_a_filter():
+    found = normal_form([("a.b", "in", [b"x", decimal.Decimal("1.20"), dt.datetime(2024, 1, 2, tzinfo=UTC), 0.5])])
+    assert pickle.loads(pickle.dumps(found)).terms == found.terms
+    assert repr(normal_form(found)) == repr(found) == repr(found.terms)
 
 
 def test_flat_lists_and_json_lists_are_conjunctions():

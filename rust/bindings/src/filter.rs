@@ -10,7 +10,7 @@ use mortice::expr::predicate::{
 };
 use mortice::filter::{Filter as Core, Operator, Term};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::arrow_in::type_in;
 use crate::errors::raised;
@@ -71,9 +71,7 @@ impl Filter {
         let py = expression.py();
         let columns = schema_in(schema)?;
         let parser = Parser { py, schema: None, columns: OnceCell::new(), serialised };
-        let Some(predicate) = parser.predicate(expression, Some(&columns))? else {
-            return Err(raised(py, &Misuse::NoFilters(&type_name(expression)).error("")));
-        };
+        let predicate = parser.predicate(expression, parser.serialised_of(expression)?, Some(&columns))?;
         predicate.superset(&columns).map(Self::from_core).map_err(|error| raised(py, &error))
     }
 
@@ -98,18 +96,21 @@ impl Filter {
         PyList::new(py, lists.collect::<PyResult<Vec<_>>>()?)
     }
 
-    fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.terms(py)?.repr()
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let shown = self.terms(py).and_then(|terms| Ok(terms.repr()?.to_string_lossy().into_owned()));
+        // Python has no values for some literals, such as dates after the year 9999.
+        shown.unwrap_or_else(|_| self.0.to_string())
     }
 
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+    /// Restores a filter from a pickle.
+    #[new]
+    fn new(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         Core::from_bytes(data).map(Self).map_err(|error| raised(py, &error))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyBytes>,))> {
         let bytes = self.0.to_bytes().map_err(|error| raised(py, &error))?;
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyBytes::new(py, &bytes),)))
+        Ok((py.get_type::<Self>(), (PyBytes::new(py, &bytes),)))
     }
 }
 
@@ -233,33 +234,36 @@ impl<'py> Parser<'py> {
 
     /// Returns the predicate of text or an expression. None for another value.
     fn predicate_of(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Predicate>> {
-        // Columns are needed for conditions alone.
         if list(value)?.is_some() {
             return Ok(None);
         }
-        let is_condition = value.is_instance_of::<PyString>() || self.serialised_of(value)?.is_some();
-        if is_condition { self.predicate(value, self.columns()?) } else { Ok(None) }
+        // Columns are needed for conditions alone.
+        let serialised = if value.is_instance_of::<PyString>() { None } else { self.serialised_of(value)? };
+        if value.is_instance_of::<PyString>() || serialised.is_some() {
+            return self.predicate(value, serialised, self.columns()?).map(Some);
+        }
+        Ok(None)
     }
 
     fn serialised_of(&self, value: &Bound<'py, PyAny>) -> PyResult<Option<Serialised<'py>>> {
         self.serialised.call1((value,))?.extract()
     }
 
-    fn predicate(&self, value: &Bound<'py, PyAny>, columns: Option<&Schema>) -> PyResult<Option<Predicate>> {
+    /// Returns the predicate of an expression that was serialised, or of text.
+    fn predicate(
+        &self,
+        value: &Bound<'py, PyAny>,
+        serialised: Option<Serialised<'py>>,
+        columns: Option<&Schema>,
+    ) -> PyResult<Predicate> {
         let failed = |error: Error| raised(self.py, &error);
         let text = || value.str().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
-        if value.is_instance_of::<PyString>() {
-            let text = string(value, || "the filter".to_owned())?;
-            return condition(&text, columns).map(Some).map_err(failed);
-        }
-        match self.serialised_of(value)? {
-            None => Ok(None),
-            Some(Serialised::Pyarrow(data)) => {
-                pyarrow_predicate(data.as_bytes(), columns, text).map(Some).map_err(failed)
-            }
+        match serialised {
+            None => condition(&string(value, || "the filter".to_owned())?, columns).map_err(failed),
+            Some(Serialised::Pyarrow(data)) => pyarrow_predicate(data.as_bytes(), columns, text).map_err(failed),
             Some(Serialised::Polars(json, evaluate)) => {
                 let evaluate = |part: &str| evaluated(&evaluate, part);
-                Ok(Some(polars_predicate(&json, columns, &evaluate, text)))
+                Ok(polars_predicate(&json, columns, &evaluate, text))
             }
         }
     }

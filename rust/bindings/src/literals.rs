@@ -112,7 +112,7 @@ fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         value.call_method1("astimezone", (&utc,))?
     } else {
         let replaced = pyo3::types::PyDict::new(py);
-        replaced.set_item("tzinfo", &utc)?;
+        replaced.set_item("tzinfo", utc)?;
         value.call_method("replace", (), Some(&replaced))?
     };
     let since = value.sub(epoch(py)?)?;
