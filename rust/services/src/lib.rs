@@ -16,6 +16,7 @@
 //! | `data_paths` | paths of plans and markers, checked before anything is deleted |
 //! | `listings` | files of partitions |
 //! | `needed_by_pending` | what pending writes need of the timeline and of data files |
+//! | `needs` | what each service would do now, and whether it is due |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `open` | opens a table for a service |
 //! | `request` | what is asked of a service that is planned and executed |
@@ -35,6 +36,7 @@ mod inline_services;
 mod listings;
 mod metadata_services;
 mod needed_by_pending;
+mod needs;
 mod open;
 mod recovery;
 mod request;
@@ -57,6 +59,7 @@ pub use compaction::{
 pub use inline_options::{InlineServices, InlineStep};
 pub use inline_services::{execute_in_process, run_inline_services};
 pub use metadata_services::{MetadataServiceOptions, MetadataServices};
+pub use needs::{MaintainedService, ServiceNeed, ServiceNeeds, service_needs};
 pub use recovery::{
     KeptFiles, RestoreResult, RollbackResult, SavepointRequest, SavepointResult, plan_restore, plan_rollback,
     plan_savepoint, plan_savepoint_deletion, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,

@@ -25,6 +25,7 @@ pub(crate) use earliest::earliest_to_retain;
 pub use options::{CleaningOptions, CleaningPolicy};
 pub(crate) use plan_file::{CheckedPlan, plan_of};
 pub(crate) use planner::{CleanPlanner, SAVEPOINTS};
+pub(crate) use requested::cleaning_of;
 pub use requested::{CleaningResult, plan_cleaning, run_cleaning};
 pub(crate) use run::clean_metadata_of;
 pub use run::{Clean, CleanedFile, Cleaning};

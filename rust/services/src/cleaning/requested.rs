@@ -38,8 +38,15 @@ fn clean(
     options: &BTreeMap<String, String>,
     cleans: impl Fn(&Cleaning<'_>) -> Result<Vec<Clean>>,
 ) -> Result<CleaningResult> {
-    let target = WritableTable::open(location, options, "clean")?;
-    let cleaning = Cleaning::new(&target)?;
+    cleaning_of(&WritableTable::open(location, options, "clean")?, cleans)
+}
+
+/// Plans or runs cleans of an opened table.
+pub(crate) fn cleaning_of(
+    target: &WritableTable,
+    cleans: impl Fn(&Cleaning<'_>) -> Result<Vec<Clean>>,
+) -> Result<CleaningResult> {
+    let cleaning = Cleaning::new(target)?;
     let cleans = cleans(&cleaning)?;
     let deletes = cleans.iter().any(|clean| !clean.files.is_empty() || !clean.partitions.is_empty());
     let reason = (!deletes).then(|| cleaning.why_nothing());

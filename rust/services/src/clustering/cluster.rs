@@ -70,23 +70,30 @@ pub fn plan_clustering(
     request: ServiceRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
-    let target = open_table(location, options)?;
+    plans_of(&*open_table(location, options)?, request)
+}
+
+/// The same, of an opened table.
+pub(crate) fn plans_of(
+    target: &WritableTable,
+    request: ServiceRequest,
+) -> Result<Vec<(Option<RequestedTime>, PlannedClustering)>> {
     let table = target.latest();
     if request.schedule {
-        check_not_bucketed(&target, &table)?;
+        check_not_bucketed(target, &table)?;
     }
     let live = table.write_view(None)?.slices;
     let mut previews = Vec::new();
     if request.run {
         let writer = target.timeline_writer(&table);
-        for instant in pending(target.as_ref())? {
+        for instant in pending(target)? {
             let plan = pending_plan(&writer, &table, &live, &instant)?;
             previews.push((Some(instant), plan));
         }
     }
     if request.schedule {
         let instant = Clock::new(&table.config, target.time()).requested_time(&[&table.timeline])?;
-        if let Some(plan) = plan_of_table(&target, &table, live.clone(), &instant)? {
+        if let Some(plan) = plan_of_table(target, &table, live.clone(), &instant)? {
             previews.push((None, planned_clustering(&plan.to_avro()?, &live, &instant)?));
         }
     }
@@ -125,7 +132,7 @@ pub fn open_table(location: &TableLocation, options: &BTreeMap<String, String>) 
 
 /// Makes sure that rows of the table can be sorted as options say: a plan that cannot be executed would stay, and keep
 /// writes from its file groups.
-fn check_order(target: &WritableTable) -> Result<()> {
+pub(crate) fn check_order(target: &WritableTable) -> Result<()> {
     let (table, options) = (target.latest(), ClusteringOptions::resolve(target.options())?);
     let columns = options.sort_columns();
     if columns.is_empty() || table.timeline.completed_writes().next().is_none() {

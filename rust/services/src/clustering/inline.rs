@@ -35,7 +35,7 @@ pub(crate) fn cluster_inline(
 
 /// Writes that were completed and requested after the last clustering, pending or completed
 /// (`ClusteringPlanActionExecutor`).
-fn commits_since_clustering(timeline: &Timeline) -> Result<usize> {
+pub(crate) fn commits_since_clustering(timeline: &Timeline) -> Result<usize> {
     let mut last = timeline.pending_clustering()?.into_iter().map(|instant| &instant.requested_time).max();
     for instant in timeline.completed_writes().rev().filter(|instant| instant.action == Action::ReplaceCommit) {
         if is_clustering(timeline, instant)? {

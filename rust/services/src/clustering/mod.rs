@@ -23,12 +23,12 @@ mod sortable;
 mod space_curve;
 mod value_ranks;
 
-pub(crate) use cluster::execute_plan;
 pub use cluster::open_table;
 pub use cluster::pending;
 pub use cluster::plan_of;
 pub use cluster::schedule;
-pub(crate) use inline::cluster_inline;
+pub(crate) use cluster::{check_order, execute_plan, plans_of};
+pub(crate) use inline::{cluster_inline, commits_since_clustering};
 pub use run::ClusteringRun;
 
 pub use cluster::{ClusteringResult, plan_clustering, run_clustering};

@@ -44,7 +44,7 @@ impl ServiceRequest {
     }
 
     /// What [`Self::run_compactions`] would do.
-    pub(super) fn plan_compactions(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
+    pub(crate) fn plan_compactions(self, target: &WritableTable, kind: Compaction) -> Result<Vec<PlannedCompaction>> {
         let (compactions, table) = (TableCompactions::for_preview(target)?, target.latest());
         let mut planned = Vec::new();
         if self.run {
