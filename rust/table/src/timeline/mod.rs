@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `instant` | an action with its times and its state |
+//! | `instant_kind` | what an instant is: a write, or a table service |
 //! | `layout_v1`, `layout_v2` | file names of the two layouts |
 //! | `load` | lists the active timeline; the highest state of each instant counts |
 //! | `timeline` | queries of instants: completed, visible, first and last |
@@ -38,6 +39,7 @@ mod history_v2;
 mod hollow_commits;
 mod instant;
 mod instant_filter;
+mod instant_kind;
 mod layout_v1;
 mod layout_v2;
 mod load;
