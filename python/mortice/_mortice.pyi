@@ -51,6 +51,7 @@ __all__ = [
     "SavepointResult",
     "Scan",
     "SchemaChange",
+    "ServiceNeed",
     "SharedQuery",
     "Split",
     "StageBatches",
@@ -87,6 +88,7 @@ __all__ = [
     "refuse_other_writer",
     "run_service_by_tasks",
     "run_stage",
+    "service_needs",
     "service_progress",
     "stream_batch_options",
     "update_where",
@@ -562,6 +564,43 @@ class ArchiveResult(_Result):
         """The archived instants, oldest first; none if there are not too many on the active timeline."""
 
 @final
+class ServiceNeed(_Result):
+    """What a table service would do now."""
+
+    __match_args__ = ("service", "is_due", "gain", "files", "bytes", "pending", "problem")
+    def __new__(
+        cls,
+        service: str,
+        is_due: bool,
+        gain: str,
+        files: int,
+        bytes: int,  # noqa: A002
+        pending: int,
+        problem: str | None = None,
+    ) -> ServiceNeed: ...
+    @property
+    def service(self) -> str:
+        """`compact`, `cluster`, `clean` or `archive`: the method of `Table`, and the command."""
+    @property
+    def is_due(self) -> bool:
+        """True if it is due by Hudi's usual options, or a plan of it is pending."""
+    @property
+    def gain(self) -> str:
+        """What it would gain, in words."""
+    @property
+    def files(self) -> int:
+        """The number of files that it would read (`compact`, `cluster`), delete (`clean`) or move (`archive`)."""
+    @property
+    def bytes(self) -> int:
+        """Their size."""
+    @property
+    def pending(self) -> int:
+        """The number of its plans that are pending."""
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot run, such as a table version that is not written; None if it can."""
+
+@final
 class MetadataResult(_Result):
     """What was done with a metadata table, or would be."""
 
@@ -814,6 +853,9 @@ class Table:
         """Archived instants. The first call reads the archive."""
     def metadata(self, requested_time: str, action: str, state: str, plan: bool) -> str | None:
         """Returns the content of an instant's file, or of its plan, as JSON."""
+    def instant_kinds(self) -> list[str]:
+        """Returns what the instants of the active timeline are, in its order: `write`, `compaction`, `clustering`, or
+        Hudi's name of another action; of pending ones the action."""
     def follow(self, start: str) -> Follower: ...
     def position_here(self, position: str, layout: int) -> str | None:
         """Converts a position of a timeline of `layout` 1 or 2 to the current one; None is before every commit."""
@@ -1453,6 +1495,11 @@ def is_stream_batch_written(
 
 def refuse_other_writer(uri: str, batch: _StreamBatch) -> None:
     """Raises for a batch that another writer has written."""
+
+def service_needs(
+    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], names: list[str]
+) -> list[ServiceNeed]:
+    """Returns what services of a table would do, which is opened once. The problem of one that cannot run says why."""
 
 def run_service_by_tasks(
     uri: str,

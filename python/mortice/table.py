@@ -32,9 +32,8 @@ from mortice.catalogs.run import asked_for, sync_after, without_sync
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, normal_form
 from mortice.insight import difference, health, history, maintenance, report
-from mortice.insight.commit_history import commits_of
+from mortice.insight.instants import commits_of
 from mortice.insight.plots import TablePlots
-from mortice.insight.summary import table_html
 from mortice.reading.follow import Follower, Ranges
 from mortice.reading.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.reading.read_options import ReadOptions, checked_read_options
@@ -1541,7 +1540,7 @@ class Table(metaclass=_TableClass):
 
     def _repr_html_(self) -> str:
         """What the table is, for notebooks. Files are not listed."""
-        return table_html(self)
+        return report.table_html(self)
 
     def maintain(
         self,

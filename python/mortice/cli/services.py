@@ -28,8 +28,7 @@ from mortice.cli.parameters import (
     options_of,
     service,
 )
-from mortice.insight.health import Health
-from mortice.insight.needs import COLUMNS, SERVICES, cells_of
+from mortice.insight.health import COLUMNS, SERVICES, Health, cells_of
 from mortice.insight.prometheus import metrics_of
 from mortice.values.timeline import Instant
 
@@ -232,6 +231,7 @@ def _collect(found: Health) -> None:
 
 def _show_health(target: Target, found: Health) -> None:
     document = dataclasses.asdict(found) | {"log_ratio": found.log_ratio, "due": found.due}
+    document["services"] = [one.to_dict() for one in found.services]
     target.show(document, COLUMNS, list(map(cells_of, found.services)), _health_lines(found), WIDEST_PATH)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mortice import _mortice
+from mortice._mortice import ServiceNeed
 from mortice.display.markup import byte_size, grid, tag
-from mortice.insight.instant_age import age_of
-from mortice.insight.needs import COLUMNS, ServiceNeed, cells_of, needs_of
+from mortice.errors import MorticeError
+from mortice.insight.instants import age_of, kinds_of
 from mortice.insight.table_view import TableView
 from mortice.values.argument_types import Options
 from mortice.values.file_slice import FileSlice
@@ -18,10 +19,25 @@ from mortice.values.other_names import answering
 from mortice.values.timeline import Instant
 from mortice.values.visible_text import visible_text
 
-__all__ = ["GroupDebt", "Health", "MetadataHealth", "PendingInstant", "health_of"]
+__all__ = [
+    "COLUMNS",
+    "SERVICES",
+    "GroupDebt",
+    "Health",
+    "MetadataHealth",
+    "PendingInstant",
+    "ServiceNeed",
+    "cells_of",
+    "health_of",
+    "needs_of",
+]
 
 SMALL_FILE = int(_mortice.option_default("hoodie.parquet.small.file.limit"))
 """Hudi's default, in bytes."""
+SERVICES = ("compact", "cluster", "clean", "archive")
+"""In the order in which they are run: a clean deletes what the others have replaced."""
+COLUMNS = ["service", "state", "files", "bytes", "gain"]
+"""Of a table of services."""
 STALE_SECONDS = 3_600.0
 PLANS = frozenset({"compaction", "logcompaction", "clustering"})
 """Actions whose plans may stay pending as long as anyone likes."""
@@ -208,6 +224,30 @@ def health_of(table: TableView, metadata: TableView | str | None, options: Optio
     )
 
 
+def cells_of(need: ServiceNeed) -> list[str | int]:
+    """Returns what a table of services shows of one, under `COLUMNS`."""
+    state = "due" if need.is_due else "cannot run" if need.problem else ""
+    return [need.service, state, need.files, need.bytes, need.problem or need.gain]
+
+
+def needs_of(table: TableView, options: Options | None = None, names: Iterable[str] = SERVICES) -> list[ServiceNeed]:
+    """Returns what each service would do, in the order in which they are run.
+
+    Args:
+        table: The table. It is opened again, once for all services.
+        options: Options of the services, by Hudi's names.
+        names: Which of the services.
+
+    Raises nothing of a service that cannot run: its `problem` says why.
+    """
+    services = list(names)
+    try:
+        given = table._given(options)  # noqa: SLF001
+        return _mortice.service_needs(table.uri, table._storage_options, given, services)  # noqa: SLF001
+    except MorticeError as error:
+        return [ServiceNeed(service, False, "unknown", 0, 0, 0, str(error)) for service in services]
+
+
 def debt_of(slices: Iterable[FileSlice]) -> list[GroupDebt]:
     """Returns the file groups that have log files, those with the most bytes of logs first."""
     found = [
@@ -242,11 +282,10 @@ class PendingInstants:
         """The number of completed writes since the last compaction."""
         self.pending: list[PendingInstant] = []
         """What has not completed."""
-        for instant in table.timeline.active:
+        for instant, kind in kinds_of(table):
             if not instant.is_completed:
                 self.pending.append(_pending(instant, table.properties))
                 continue
-            kind = kind_of(instant, table)
             self._last[kind] = instant
             if kind == "compaction":
                 self.writes_since_compaction = 0
@@ -256,22 +295,6 @@ class PendingInstants:
     def last(self, kind: str) -> Instant | None:
         """Returns the last completed instant of a kind: `write`, `compaction`, `clustering`, or an action of Hudi."""
         return self._last.get(kind)
-
-
-def kind_of(instant: Instant, table: TableView) -> str:
-    """Returns what a completed instant is: `write`, `compaction`, `clustering`, or Hudi's name of another action.
-
-    A completed compaction is a `commit`, a clustering a `replacecommit`: their metadata says which they are.
-    """
-    is_merge_on_read = table.properties.get("hoodie.table.type") == "MERGE_ON_READ"
-    if instant.action in ("compaction", "clustering", "logcompaction"):
-        return instant.action
-    if instant.action == "deltacommit" or (instant.action == "commit" and not is_merge_on_read):
-        return "write"
-    if instant.action not in ("commit", "replacecommit"):
-        return instant.action
-    operation = (table.timeline.metadata(instant) or {}).get("operationType")
-    return {"COMPACT": "compaction", "CLUSTER": "clustering"}.get(str(operation), "write")
 
 
 def _pending(instant: Instant, properties: Mapping[str, str]) -> PendingInstant:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.insight.needs import SERVICES, ServiceNeed, needs_of
+from mortice.insight.health import SERVICES, ServiceNeed, needs_of
 from mortice.insight.table_view import TableView
 from mortice.values.argument_types import Options, OptionValue
 

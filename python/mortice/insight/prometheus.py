@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mortice.insight.health import Health
-from mortice.insight.instant_age import age_of
+from mortice.insight.instants import age_of
 from mortice.values.instants import TIMELINE_ZONE
 from mortice.values.timeline import Instant
 

@@ -1,4 +1,4 @@
-"""A report of a table: one page of HTML that loads nothing and runs nothing."""
+"""A table as HTML: a report on one page that loads nothing and runs nothing, and what notebooks show."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ import pyarrow as pa
 import mortice._mortice as native
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
-from mortice.insight.commit_history import commit_row
-from mortice.insight.health import Health, kind_of
-from mortice.insight.pictures import laid_out, timed
+from mortice.insight.health import Health
+from mortice.insight.instants import commit_row, kinds_of
+from mortice.insight.plots import laid_out, timed
 from mortice.insight.table_view import TableView
 from mortice.values.file_slice import FileSlice
+from mortice.values.meta_columns import META_COLUMNS
 
-__all__ = ["report_of"]
+__all__ = ["report_of", "table_html"]
 
 MOST_GROUPS = 40
 MOST_INSTANTS = 300
 MOST_COMMITS = 20
 MOST_PARTITIONS = 50
+MOST_COLUMNS = 50
+"""Of a notebook."""
 # Nothing is loaded, also if a name in the table were to get into the page as markup.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
@@ -121,7 +124,7 @@ COMMIT_COLUMNS = ["instant", "operation", "inserts", "updates", "deletes", "file
 
 
 def _commits(table: TableView) -> Iterable[list[object]]:
-    writes = [one for one in table.timeline.active if one.is_completed and kind_of(one, table) == "write"]
+    writes = [one for one, kind in kinds_of(table) if one.is_completed and kind == "write"]
     for instant in reversed(writes[-MOST_COMMITS:]):
         row = commit_row(table, instant)
         yield [*(row[name] for name in COMMIT_COLUMNS[:-1]), byte_size(row["bytes"])]
@@ -146,3 +149,23 @@ def _columns(schema: pa.Schema) -> Iterable[list[object]]:
 
 def _more(count: int, shown: int, what: str) -> Markup:
     return tag("p", f"{shown} of {count:,} {what}.", class_="where") if count > shown else Markup()
+
+
+def table_html(table: TableView) -> str:
+    """Returns HTML of a table's properties and columns. Files are not listed."""
+    latest = table.timeline.latest
+    kind = table.properties.get("hoodie.table.type", "COPY_ON_WRITE").replace("_", "-").lower()
+    facts: list[list[object]] = [
+        ["path", table.uri],
+        ["table", f"{kind}, version {table.version}"],
+        ["record key", ", ".join(table.record_key_fields) or "generated"],
+        ["partitioned by", ", ".join(table.partition_fields) or "nothing"],
+        ["merged by", " ".join([table.merge_mode, *table.ordering_fields])],
+        ["latest write", "none" if latest is None else f"{latest.requested_time} {latest.action}"],
+        ["pending", len(table.timeline.pending.active)],
+    ]
+    fields = [field for field in table.schema if field.name not in META_COLUMNS]
+    columns = grid(["column", "type"], ([field.name, str(field.type)] for field in fields[:MOST_COLUMNS]))
+    count = f"{len(fields):,} columns" + (f", the first {MOST_COLUMNS}" if len(fields) > MOST_COLUMNS else "")
+    name = table.properties.get("hoodie.table.name", "")
+    return grid(["", name], facts) + tag("details", tag("summary", count), columns)

@@ -7,14 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from mortice._mortice import (
-    ArchiveResult,
-    CleanResult,
-    ClusteringGroup,
-    ClusterResult,
-    CompactResult,
-    PlannedCompaction,
-)
+from mortice._mortice import ArchiveResult, CleanResult, ClusterResult, CompactResult, Table
 from mortice.expressions.filters import Filters
 from mortice.reading.scan import Scan
 from mortice.values.argument_types import Options
@@ -28,6 +21,7 @@ __all__ = ["TableView"]
 class TableView(Protocol):
     """A table that is open: what `mortice.Table` has."""
 
+    _native: Table
     _storage_options: Mapping[str, str]
 
     @property
@@ -74,6 +68,9 @@ class TableView(Protocol):
     def timeline(self) -> Timeline:
         """The timeline."""
 
+    def _given(self, options: Options | None) -> Mapping[str, str]:
+        """Returns options of a service, checked."""
+
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
         """Returns the latest file slices."""
 
@@ -106,30 +103,14 @@ class TableView(Protocol):
     def refresh(self) -> None:
         """Opens the table again."""
 
-    def plan_compact(
-        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
-    ) -> list[PlannedCompaction]:
-        """Returns the compactions that `compact` would execute."""
-
     def compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
         """Merges log files into base files."""
-
-    def plan_cluster(
-        self, options: Options | None = None, *, schedule: bool = True, run: bool = True
-    ) -> list[ClusteringGroup]:
-        """Returns the groups that `cluster` would rewrite."""
 
     def cluster(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> ClusterResult:
         """Rewrites small file groups."""
 
-    def plan_clean(self, options: Options | None = None) -> CleanResult:
-        """Returns what `clean` would delete."""
-
     def clean(self, options: Options | None = None) -> CleanResult:
         """Deletes old files."""
-
-    def plan_archive(self, options: Options | None = None) -> ArchiveResult:
-        """Returns what `archive` would move."""
 
     def archive(self, options: Options | None = None) -> ArchiveResult:
         """Moves old instants to the archive."""

@@ -34,6 +34,7 @@ mod merge_into;
 mod merge_rows;
 mod merger;
 mod metadata;
+mod needs;
 mod restore;
 mod results;
 mod row_changes;
@@ -126,6 +127,7 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::PlannedSlice>()?;
     module.add_class::<compact::CompactResult>()?;
     module.add_class::<metadata::MetadataResult>()?;
+    needs::add(module)?;
     module.add_class::<restore::RestoreResult>()?;
     module.add_class::<restore::RollbackResult>()?;
     module.add_class::<restore::SavepointResult>()?;

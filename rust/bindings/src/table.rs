@@ -270,6 +270,17 @@ impl Table {
         })
     }
 
+    /// What the instants of the active timeline are, in its order; of pending ones the action.
+    fn instant_kinds(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        let table = self.seen(py)?;
+        let (timeline, table_type) = (table.timeline(), table.config().table_type);
+        let kind = |instant: &CoreInstant| match instant.is_completed() {
+            true => timeline.kind_of(instant, table_type),
+            false => Ok(instant.action.name()),
+        };
+        released(py, || timeline.instants().iter().map(kind).collect())
+    }
+
     fn follow(&self, py: Python<'_>, start: String) -> PyResult<Follower> {
         let start = match start.to_ascii_lowercase().as_str() {
             "earliest" => StartPosition::Earliest,
