@@ -12,6 +12,7 @@ use arrow_array::{
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, Field, SortOptions};
 use arrow_select::take::take;
+use mortice::expr::predicate::{Predicate, conjunction};
 use mortice::filter::{BoundFilter, ColumnBounds, Filter, KeyFilter, Operator};
 
 use super::schemas::text;
@@ -44,6 +45,7 @@ pub fn filter(data: &[u8]) {
     check_bounds(&bound, &batch, &kept);
     check_keys(&filter, &bound, &batch, &kept);
     check_constants(&filter, &batch, &kept);
+    check_normal_form(&filter, &batch, &kept);
 }
 
 /// Rows with a column of each type. A byte selects each value.
@@ -106,6 +108,23 @@ fn by_definition(filter: &Filter, batch: &RecordBatch) -> Vec<bool> {
 
 fn check_superset(kept: &[bool], others: &[bool], what: &str) {
     assert!(kept.iter().zip(others).all(|(passes, other)| *other || !passes), "{what} skips a row that passes");
+}
+
+/// The normal form of a filter and itself keeps the same rows, and that of its negation none of them.
+fn check_normal_form(filter: &Filter, batch: &RecordBatch, kept: &[bool]) {
+    let rows_of = |form: &Filter| {
+        let bound = BoundFilter::bind(form, batch.schema_ref()).expect("the normal form of a filter that is bound");
+        mask(&bound, batch)
+    };
+    // It may be too long.
+    if let Ok(both) = conjunction(filter, filter) {
+        assert!(rows_of(&both) == kept, "other rows by the normal form");
+    }
+    let negation = Predicate::Negation(Box::new(Predicate::from(filter)));
+    if let Ok(others) = negation.filter(Some(batch.schema_ref())) {
+        let others = rows_of(&others);
+        assert!(others.iter().zip(kept).all(|(other, passes)| !(*other && *passes)), "a row passes the negation, too");
+    }
 }
 
 /// Stretches of one row, and of each row with the next one.
