@@ -1,4 +1,6 @@
-//! The tokens of an expression, and of a filter.
+//! The tokens of an expression, of a filter, and of a statement of Spark.
+
+mod spark;
 
 use mortice_base::Result;
 
@@ -14,6 +16,8 @@ pub(crate) enum TokenKind {
     Symbol,
     /// A date without quotes, in a filter.
     Date,
+    /// The value of a parameter of a statement that is neither a string nor a number.
+    Value,
     End,
 }
 
@@ -23,6 +27,8 @@ pub(crate) struct Token {
     pub(crate) kind: TokenKind,
     pub(crate) text: String,
     pub(crate) at: usize,
+    /// Where it ends, exclusive.
+    pub(crate) end: usize,
     /// In upper case; empty for a token that is neither name nor symbol.
     pub(crate) word: String,
 }
@@ -39,9 +45,16 @@ pub(crate) fn tokens(text: &ExpressionText) -> Result<Vec<Token>> {
             at += 1;
             continue;
         }
+        if text.grammar == Grammar::Statement
+            && let Some(end) = spark::comment_end(text, at)?
+        {
+            at = end;
+            continue;
+        }
         let (kind, end) = next(text, at, first)?;
         let written = text.between(at, end);
         let value = match kind {
+            TokenKind::Text if text.grammar == Grammar::Statement => spark::string_value(&written),
             TokenKind::Text | TokenKind::Quoted => unquoted(&written, first),
             _ => written,
         };
@@ -50,15 +63,19 @@ pub(crate) fn tokens(text: &ExpressionText) -> Result<Vec<Token>> {
             TokenKind::Symbol => value.clone(),
             _ => String::new(),
         };
-        tokens.push(Token { kind, text: value, at, word });
+        tokens.push(Token { kind, text: value, at, end, word });
         at = end;
     }
-    tokens.push(Token { kind: TokenKind::End, text: String::new(), at: text.chars.len(), word: String::new() });
+    let end = text.chars.len();
+    tokens.push(Token { kind: TokenKind::End, text: String::new(), at: end, end, word: String::new() });
     Ok(tokens)
 }
 
 fn next(text: &ExpressionText, at: usize, first: char) -> Result<(TokenKind, usize)> {
     let chars = &text.chars;
+    if text.grammar == Grammar::Statement {
+        return spark::next(text, at, first);
+    }
     if text.grammar == Grammar::Filter
         && let Some(end) = date_end(chars, at)
     {

@@ -1,4 +1,5 @@
-//! Expressions over the columns of rows: SQL's filters, assignments and join conditions, and filters of all forms.
+//! Expressions over the columns of rows: SQL's filters, assignments and join conditions, and filters of all forms; the
+//! clauses of statements that Spark's SQL has for tables (`statements`).
 //!
 //! The grammar (docs/writing.md has all of it):
 //!
@@ -33,6 +34,7 @@ mod moments;
 mod parse;
 pub mod predicate;
 mod pushdown;
+pub mod statements;
 #[cfg(test)]
 mod tests;
 mod text;

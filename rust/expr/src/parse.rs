@@ -83,7 +83,13 @@ impl Parser<'_> {
     /// A token further on; behind the last one it is that of the end.
     fn ahead(&self, by: usize) -> Token {
         let found = self.tokens.get(self.place.saturating_add(by)).or_else(|| self.tokens.last());
-        found.cloned().unwrap_or(Token { kind: TokenKind::End, text: String::new(), at: 0, word: String::new() })
+        found.cloned().unwrap_or(Token {
+            kind: TokenKind::End,
+            text: String::new(),
+            at: 0,
+            end: 0,
+            word: String::new(),
+        })
     }
 
     fn word(&self) -> &str {
@@ -280,7 +286,9 @@ impl Parser<'_> {
             TokenKind::Quoted => self.column(),
             TokenKind::Name => self.named(&token),
             TokenKind::End => self.fail("ends where a value is expected"),
-            TokenKind::Symbol => self.fail(&format!("has {} where a value is expected", quoted(&token.text))),
+            TokenKind::Symbol | TokenKind::Value => {
+                self.fail(&format!("has {} where a value is expected", quoted(&token.text)))
+            }
         }
     }
 

@@ -12,6 +12,8 @@ pub(crate) enum Grammar {
     Expression,
     /// The text of a filter.
     Filter,
+    /// A statement of Spark's SQL.
+    Statement,
 }
 
 /// The text of an expression.
@@ -28,17 +30,32 @@ impl ExpressionText {
     }
 
     /// Returns the error for the text: what is wrong, at which place, counted from 0 and shown from 1.
-    pub(crate) fn refused(&self, at: usize, what: &str) -> Error {
+    #[must_use]
+    pub fn refused(&self, at: usize, what: &str) -> Error {
+        if self.grammar == Grammar::Statement {
+            return self.refused_line(at, what);
+        }
         let mut shown: String = self.chars.iter().take(MOST_SHOWN).collect();
         if self.chars.len() > MOST_SHOWN {
             shown.push('…');
         }
         let (kind, example) = match self.grammar {
             Grammar::Expression => ("expression", ""),
-            Grammar::Filter => ("filter", EXAMPLE),
+            Grammar::Filter | Grammar::Statement => ("filter", EXAMPLE),
         };
         let place = at.saturating_add(1);
         Error::invalid_argument(format!("the {kind} {} {what} at character {place}{example}", quoted(&shown)))
+    }
+
+    /// Returns the error for a statement, which shows the line of a place.
+    fn refused_line(&self, at: usize, what: &str) -> Error {
+        let (before, behind) = self.chars.split_at(at.min(self.chars.len()));
+        let column = before.iter().rev().take_while(|c| **c != '\n').count();
+        let number = before.iter().filter(|c| **c == '\n').count().saturating_add(1);
+        let line = before.iter().skip(before.len().saturating_sub(column));
+        let line: String = line.chain(behind.iter().take_while(|c| **c != '\n')).collect();
+        let (shown, pointer) = (column.saturating_add(1), " ".repeat(column));
+        Error::invalid_argument(format!("{what} (line {number}, column {shown})\n{line}\n{pointer}^"))
     }
 
     /// The text between two places.

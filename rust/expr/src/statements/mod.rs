@@ -1,0 +1,17 @@
+//! Statements of Spark's SQL, as far as mortice runs them: their clauses, and the tables that they name.
+//!
+//! Expressions and queries are not parsed, but taken from the text as they are, for Spark to evaluate; only their ends
+//! are found (`expression_end.rs`). The grammar is Spark's (`SqlBaseParser.g4`), with the statements of Hudi's SQL.
+
+#![allow(dead_code, reason = "the clauses of statements are read with it next")]
+
+mod cursor;
+mod expression_end;
+mod parameters;
+mod parsed;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+pub use parameters::{Parameter, ParameterValue, statement_parameters};
+pub use parsed::{Name, TextSpan};
