@@ -5,13 +5,19 @@
 
 #![allow(dead_code, reason = "the clauses of statements are read with it next")]
 
+mod changes;
+mod clauses;
 mod cursor;
 mod expression_end;
 mod parameters;
 mod parsed;
+mod relations;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
 pub use parameters::{Parameter, ParameterValue, statement_parameters};
-pub use parsed::{Name, TextSpan};
+pub use parsed::{
+    AlterTable, Argument, Assignment, Column, CreateTable, Insert, Merge, MergeClause, Name, Options, Partition,
+    Relation, RowChange, TextSpan,
+};
