@@ -56,6 +56,12 @@ impl Statement {
         Cursor::new(&self.tokens, self.head.parts.first().copied().unwrap_or(0))
     }
 
+    /// The tokens that it was read from.
+    #[cfg(test)]
+    pub(super) const fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
     /// Where it ends.
     #[must_use]
     pub fn end(&self) -> usize {

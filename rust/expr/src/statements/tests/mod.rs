@@ -2,11 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod any_text;
+mod clauses;
+mod tables;
 mod tokens;
 
+use super::Statement;
 use super::cursor::Cursor;
 use super::parsed::TextSpan;
 use super::tokens::Tokens;
+
+fn statement(text: &str) -> Statement {
+    Statement::parse(text, Vec::new()).unwrap()
+}
 
 fn part(text: &str, (start, end): TextSpan) -> String {
     text.chars().skip(start).take(end - start).collect()
