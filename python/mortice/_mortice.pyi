@@ -4,7 +4,7 @@ Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, final, type_check_only
+from typing import Any, Literal, TypeAlias, final, type_check_only
 
 import pyarrow as pa
 from typing_extensions import Self
@@ -14,12 +14,14 @@ from mortice.values.argument_types import ArrowSchema as HasArrowSchema
 from mortice.values.native_types import NativeSlice, ReadReport, TaskRunner
 
 __all__ = [
+    "AlterTableStatement",
     "ArchiveResult",
     "ArchivedInstant",
     "ArrowBatch",
     "ArrowSchema",
     "Block",
     "Blocks",
+    "CallArgument",
     "CatalogPartition",
     "CatalogTable",
     "Clean",
@@ -29,16 +31,20 @@ __all__ = [
     "ClusteringGroup",
     "Commit",
     "CompactResult",
+    "CreateTableStatement",
     "DistributedWrite",
     "Expression",
     "FileGroupStats",
     "Filter",
     "Finding",
     "Follower",
+    "InsertStatement",
     "LogBlock",
     "LogFile",
     "LogWriter",
     "MergePlan",
+    "MergeStatement",
+    "MergeStatementClause",
     "MetadataResult",
     "PlannedCompaction",
     "PlannedSlice",
@@ -47,6 +53,7 @@ __all__ = [
     "RepairResult",
     "RestoreResult",
     "RollbackResult",
+    "RowChangeStatement",
     "RowError",
     "SavepointResult",
     "Scan",
@@ -55,6 +62,11 @@ __all__ = [
     "SharedQuery",
     "Split",
     "StageBatches",
+    "Statement",
+    "StatementAssignment",
+    "StatementColumn",
+    "StatementName",
+    "StatementRelation",
     "Stream",
     "SyncOptions",
     "Table",
@@ -90,7 +102,10 @@ __all__ = [
     "run_stage",
     "service_needs",
     "service_progress",
+    "statement_error",
+    "statement_parameters",
     "stream_batch_options",
+    "table_name",
     "update_where",
 ]
 
@@ -186,6 +201,218 @@ def check_filter_text(text: str) -> None:
 
 def referenced_columns(serialised: bytes) -> list[str] | None:
     """Returns the columns that a serialised expression of pyarrow refers to; None if it is not recognised."""
+
+_Span: TypeAlias = tuple[int, int]
+"""Where a part of a statement begins and ends (exclusive), as numbers of characters."""
+_Partition: TypeAlias = list[tuple[str, _Span | None]]
+"""The values of a PARTITION clause by column; None where any value, or that of the query, is meant."""
+
+@final
+class StatementName:
+    """The name of a table or a column, and where it and what follows it begin."""
+
+    parts: list[str]
+    at: int
+    behind: int
+
+@final
+class StatementRelation:
+    """The name of a table that a statement reads."""
+
+    parts: list[str]
+    at: int
+    end: int
+    """Where it ends, with the state that it asks for and the arguments of a function."""
+    as_of: str | None
+    as_of_expression: _Span | None
+    changes: list[str] | None
+    """The arguments of `hudi_table_changes`: a table or a path, the kind of changes, begin, end."""
+    takes_alias: bool
+    alias_at: int | None
+    """Where an alias has to be put, if it takes one and has none."""
+
+@final
+class StatementColumn:
+    """A column as a statement describes it: of a new table, or what is changed of one."""
+
+    path: list[str]
+    at: int
+    new_name: str | None
+    kind: str | None
+    """The type, in SQL."""
+    kind_at: int
+    is_nullable: bool
+    drops_not_null: bool
+    comment: str | None
+    after: str | None
+    after_at: int
+    is_first: bool
+
+@final
+class StatementAssignment:
+    """A column and its new value; None for DEFAULT."""
+
+    parts: list[str]
+    at: int
+    value: _Span | None
+
+@final
+class MergeStatementClause:
+    """A clause of MERGE."""
+
+    kind: str
+    """`update`, `delete` or `insert`."""
+    side: str
+    """The rows: `matched`, `target` (without a source row) or `source` (without a target row)."""
+    condition: _Span | None
+    assignments: list[StatementAssignment]
+    star_at: int | None
+    """Where `*` is, if it is given for all columns."""
+
+@final
+class MergeStatement:
+    """The clauses of MERGE."""
+
+    alias: str | None
+    source: _Span
+    source_alias: str | None
+    source_parts: list[str]
+    """The parts of its name; `source` for a query."""
+    on: _Span
+    clauses: list[MergeStatementClause]
+
+@final
+class RowChangeStatement:
+    """The clauses of UPDATE or DELETE."""
+
+    alias: str | None
+    assignments: list[StatementAssignment]
+    condition: _Span | None
+
+@final
+class InsertStatement:
+    """An INSERT clause."""
+
+    overwrites: bool
+    partition_at: int
+    partition: _Partition
+    rows_at: int
+    """Where what follows the PARTITION clause begins."""
+    by_name: bool
+    columns: list[str] | None
+    query: _Span
+    defaults: list[_Span]
+    """Where DEFAULT is a value of VALUES."""
+    before: _Span | None
+    """What the statement has before INSERT: `FROM a, b`."""
+
+@final
+class CreateTableStatement:
+    """The clauses of CREATE TABLE."""
+
+    parts: list[str]
+    if_not_exists: bool
+    is_external: bool
+    provider: str
+    """The source behind USING, in upper case; empty if none is given."""
+    columns: list[StatementColumn]
+    partitions: list[str]
+    options: list[tuple[str, str]]
+    properties: list[tuple[str, str]]
+    location: str | None
+    comment: str | None
+    query: _Span | None
+
+@final
+class AlterTableStatement:
+    """The clauses of ALTER TABLE."""
+
+    kind: str
+    """`add`, `change`, `drop`, `drop_partitions` or `rename_table`."""
+    columns: list[StatementColumn]
+    dropped: list[StatementName]
+    if_exists: bool
+    partitions: list[_Partition]
+    to: list[str] | None
+    to_at: int
+
+@final
+class CallArgument:
+    """An argument of CALL."""
+
+    name: str | None
+    at: int
+    text: str | None
+    """Its value, if that is a string."""
+    value: _Span
+
+@final
+class Statement:
+    """A statement of Spark's SQL: what it is, and its clauses, which are read when they are asked for.
+
+    Methods that read clauses raise `InvalidArgumentError`, which shows the place, for what is not valid.
+    """
+
+    kind: str
+    """`merge`, `create_table`, …, `query`, `other` for what is Spark's, `refused` for what tables of mortice do not have."""
+    names: list[StatementName]
+    """The names that it is about: the table, those of several INSERT, and the source of CREATE TABLE LIKE."""
+    end: int
+    view_options: list[tuple[str, str]] | None
+    """The options of a view for a table."""
+    is_query: bool
+    is_cache: bool
+    is_temporary: bool
+    is_extended: bool
+    if_exists: bool
+    purges: bool
+    names_table: bool
+    """Whether the arguments of CALL name a table or a path."""
+
+    @staticmethod
+    def parse(text: str, values: Sequence[tuple[int, int, str, str]]) -> Statement:
+        """Returns a statement. Raises `InvalidArgumentError`, which shows the place, if its beginning is not valid.
+
+        Args:
+            text: The statement.
+            values: The values of its parameters: begin, end, kind (`string`, `number`, `word` or `literal`), value.
+        """
+
+    def relations(self) -> list[StatementRelation]:
+        """Returns the tables that it reads."""
+
+    def with_relations(self) -> tuple[_Span | None, list[StatementRelation]]:
+        """Returns the WITH clause of a change of rows, and where the rest of the statement names its queries."""
+
+    def words(self) -> tuple[list[str], list[str]]:
+        """Returns the names in it, in lower case, but those that it writes to: first parts, and those behind points."""
+
+    def qualified(self, parts: Sequence[str]) -> list[_Span]:
+        """Returns where columns are qualified by a name, whose parts are in lower case."""
+
+    def merge(self) -> MergeStatement: ...
+    def row_change(self) -> RowChangeStatement: ...
+    def inserts(self) -> list[InsertStatement]: ...
+    def partition(self) -> _Partition | None:
+        """Returns the PARTITION clause of TRUNCATE, SHOW PARTITIONS or MSCK REPAIR."""
+
+    def create_table(self) -> CreateTableStatement: ...
+    def alter_table(self) -> AlterTableStatement: ...
+    def arguments(self) -> list[CallArgument]: ...
+    def property(self) -> str | None:
+        """Returns the property that SHOW TBLPROPERTIES names."""
+
+    def refusal(self) -> InvalidArgumentError | None:
+        """Returns the error of a statement that tables of mortice do not have."""
+
+def statement_parameters(text: str) -> list[tuple[int, int, str | None]]:
+    """Returns where the parameters of a statement are, and their names; None for `?`."""
+
+def statement_error(text: str, at: int, message: str) -> InvalidArgumentError:
+    """Returns the error for a statement, which shows the line of a place."""
+
+def table_name(text: str) -> list[str]:
+    """Returns the parts of the name of a table. Raises `InvalidArgumentError` for anything else."""
 
 @type_check_only
 class _Result:

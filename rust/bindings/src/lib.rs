@@ -41,6 +41,7 @@ mod row_changes;
 mod scan;
 mod sound_values;
 mod split;
+mod statements;
 mod stream;
 mod table;
 mod task_runner;
@@ -62,6 +63,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     expression::add(module)?;
     catalog::add(module)?;
     filter::add(module)?;
+    statements::add(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;
     module.add_class::<scan::QueryPlan>()?;
