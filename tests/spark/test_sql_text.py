@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.cursor import Cursor
-from mortice.spark.statements.parameters import literal, parameters_of
+from mortice.spark.statements.cursor import Cursor, parameters_of
+from mortice.spark.statements.parameters import literal
 from mortice.spark.statements.relations import relations_of, with_clause
 from mortice.spark.statements.tokens import tokens_of
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mortice.errors import InvalidArgumentError, StorageError, UnsupportedError
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.private import hadoop_configuration
-from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.targets import (
     SqlTable,
     done,
@@ -234,29 +234,23 @@ class TableFolder:
         )
 
 
-def drop_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+def drop_table(spark: SparkSession, statement: StatementText) -> DataFrame | None:
     """Runs DROP TABLE, and DROP VIEW of a view for a table; None for names that are not of mortice."""
-    cursor.expect("DROP")
-    is_of_view = cursor.take("VIEW")
-    if not is_of_view and not cursor.take("TABLE"):
-        return None
-    if_exists = cursor.take("IF", "EXISTS")
-    parts = cursor.name()
+    parsed = statement.parsed
+    is_of_view, (name,) = parsed.kind == "drop_view", parsed.names
+    parts = name.parts
     if is_path(parts):
-        raise cursor.error("a path has no name to drop; delete the folder to delete the table")
-    purge = cursor.error("PURGE is for tables; a view has no files: delete the folder of its table")
-    purges = cursor.take("PURGE")
-    cursor.expect_end()
-    if if_exists and not is_view(spark, parts) and not spark.catalog.tableExists(named(parts)):
+        raise statement.error("a path has no name to drop; delete the folder to delete the table", name.behind)
+    if parsed.if_exists and not is_view(spark, parts) and not spark.catalog.tableExists(named(parts)):
         return done(spark)
     if is_of_view and not is_view(spark, parts):
         return None
     table = _table(spark, parts)
     if table is None:
         return None
-    if purges and is_view(spark, parts) and (is_of_view or has_entries(spark)):
-        raise purge
-    _drop(spark, parts, table, deletes=not is_of_view and (purges or table.is_managed))
+    if parsed.purges and is_view(spark, parts) and (is_of_view or has_entries(spark)):
+        raise statement.error("PURGE is for tables; a view has no files: delete the folder of its table", name.behind)
+    _drop(spark, parts, table, deletes=not is_of_view and (parsed.purges or table.is_managed))
     return done(spark)
 
 

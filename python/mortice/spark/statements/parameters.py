@@ -1,4 +1,4 @@
-"""Values of a statement's parameters, `:name` and `?`, as literals that Spark reads back under all settings.
+"""Names, strings and values of a statement's parameters (`:name`, `?`), as Spark reads them back under all settings.
 
 Spark replaces `${…}` in the text of a statement by settings and variables of the environment, also within strings, and
 `spark.sql.parser.escapedStringLiterals` decides what a backslash is. So a string with such characters is written by its
@@ -11,15 +11,20 @@ import datetime
 import decimal
 import numbers
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from mortice import _mortice
 from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.tokens import Token
 
 _PLAIN = re.compile(r"[^'\"\\$\x00-\x1f\x7f]*")
 _DIGITS = 38
 """The most digits of a decimal of Spark."""
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+def quoted(name: str) -> str:
+    """Returns a name in backquotes."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def quoted_string(text: str) -> str:
@@ -98,16 +103,17 @@ def _time(name: str, value: datetime.date | datetime.timedelta) -> str:
     return f"TIMESTAMP_LTZ '{value.astimezone(datetime.timezone.utc).isoformat(sep=' ')}'"
 
 
-Parameters = Mapping[str, object] | Sequence[object]
 _ARGS = "args"
+Bound = tuple[int, int, str, str, str]
+"""A value in the place of a parameter: begin, end, kind, what it is for the grammar, its literal."""
 
 
-def parameters_of(given: Mapping[str, object], tokens: Sequence[Token]) -> Parameters:
+def _given(given: Mapping[str, object], names: Collection[str | None]) -> Mapping[str, object] | Sequence[object]:
     """Returns the values of the parameters, of the keyword arguments of `mortice.spark.sql`.
 
     As with `spark.sql`, the argument `args` alone has all of them, by name or in order, unless it is itself one.
     """
-    if set(given) != {_ARGS} or any(name == _ARGS for _, _, name in _markers(tokens) if name is not None):
+    if set(given) != {_ARGS} or _ARGS in names:
         return given
     values = given[_ARGS]
     if values is None:
@@ -117,64 +123,34 @@ def parameters_of(given: Mapping[str, object], tokens: Sequence[Token]) -> Param
     return given
 
 
-def _markers(tokens: Sequence[Token]) -> list[tuple[int, int, str | None]]:
-    """Returns the parameters: their first token, the one behind them, and the name."""
-    found: list[tuple[int, int, str | None]] = []
-    for at, token in enumerate(tokens):
-        if token.kind != "OPERATOR":
-            continue
-        following = tokens[at + 1] if at + 1 < len(tokens) else None
-        if token.text == "?":
-            found.append((at, at + 1, None))
-        elif token.text == ":" and following is not None and _is_named(following, token) and not _is_field(tokens, at):
-            found.append((at, at + 2, following.text))
-    return found
+def bound(text: str, arguments: Mapping[str, object]) -> list[Bound]:
+    """Returns the values of the parameters of a statement, in order.
 
-
-def _is_named(name: Token, colon: Token) -> bool:
-    return name.is_name and name.start == colon.end
-
-
-def _is_field(tokens: Sequence[Token], at: int) -> bool:
-    """Returns whether a colon is that of a field of a type: `struct<a:int>`."""
-    depth = 0
-    for token in reversed(tokens[:at]):
-        if token.kind == "OPERATOR" and token.text in ("<", ">"):
-            depth += -1 if token.text == "<" else 1
-        elif depth < 0:
-            return token.word == "STRUCT"
-    return False
-
-
-def bound(tokens: Sequence[Token], given: Parameters) -> tuple[list[Token], list[tuple[int, int, str]]]:
-    """Returns tokens with values in the place of parameters, and the literals that replace parts of the text."""
-    made: list[Token] = []
-    replaced: list[tuple[int, int, str]] = []
-    done = number = 0
-    for begin, end, name in _markers(tokens):
+    Args:
+        text: The statement.
+        arguments: The keyword arguments of `mortice.spark.sql`.
+    """
+    parameters = _mortice.statement_parameters(text)
+    given = _given(arguments, [name for _, _, name in parameters])
+    found: list[Bound] = []
+    number = 0
+    for begin, end, name in parameters:
         if isinstance(given, Mapping):
-            if name is None or name not in given:
-                continue
-            value, title = given[name], name
-        else:
-            if name is not None:
-                continue
+            if name is not None and name in given:
+                found.append((begin, end, *_value(name, given[name])))
+        elif name is None:
             number += 1
             if number > len(given):
                 raise InvalidArgumentError(f"the statement has more than {len(given)} parameters, and no other values")
-            value, title = given[number - 1], f"the value {number}"
-        start, stop, text = tokens[begin].start, tokens[end - 1].end, literal(title, value)
-        made += [*tokens[done:begin], _token(value, text, start, stop)]
-        replaced.append((start, stop, text))
-        done = end
-    return [*made, *tokens[done:]], replaced
+            found.append((begin, end, *_value(f"the value {number}", given[number - 1])))
+    return found
 
 
-def _token(value: object, text: str, start: int, end: int) -> Token:
+def _value(title: str, value: object) -> tuple[str, str, str]:
+    """Returns the kind of a value, what it is for the grammar, and its literal."""
+    text = literal(title, value)
     if isinstance(value, str):
-        return Token("STRING", str.__str__(value), start, end)
+        return "string", str.__str__(value), text
     if isinstance(value, bool):
-        return Token("VAR", text, start, end)
-    if isinstance(value, int):
-        return Token("NUMBER", str(int(value)), start, end)
-    return Token("VALUE", text, start, end)
+        return "word", text, text
+    return ("number", str(int(value)), text) if isinstance(value, int) else ("literal", text, text)

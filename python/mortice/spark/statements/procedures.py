@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.statements.cursor import Cursor
 from mortice.spark.statements.spark_errors import parsed_query
+from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.targets import named_table
-from mortice.spark.statements.tokens import Expression
 from mortice.spark.writing.services import build_metadata, cluster, compact, log_compact, verify
 from mortice.table import Table
 
@@ -225,58 +225,54 @@ _PROCEDURES: dict[str, _Procedure] = {
 }
 
 
-def call(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
+def call(spark: SparkSession, statement: StatementText) -> DataFrame | None:
     """Runs `CALL name(argument => value, …)`; None if it is not a procedure of a table of mortice."""
-    if not cursor.take("CALL"):
-        return None
-    place, parts = cursor.error("there is no such procedure"), cursor.name()
-    if parts == ["help"] and not any(token.kind == "STRING" for token in cursor.tokens):
+    parsed = statement.parsed
+    if parsed.kind == "help":
         return spark.createDataFrame([(name,) for name in sorted(_PROCEDURES)], "procedure string")
-    if (procedure := _PROCEDURES.get(parts[-1].lower())) is None:
-        if cursor.take("(") and any(token.word in ("TABLE", "PATH") for token in cursor.tokens):
-            raise InvalidArgumentError(f"{place.args[0]}\nthe procedures are {', '.join(sorted(_PROCEDURES))}")
+    place = parsed.names[0]
+    if (procedure := _PROCEDURES.get(place.parts[-1].lower())) is None:
+        if parsed.names_table:
+            error = statement.error("there is no such procedure", place.at)
+            raise InvalidArgumentError(f"{error.args[0]}\nthe procedures are {', '.join(sorted(_PROCEDURES))}")
         return None
-    given = _arguments(spark, cursor, procedure.order)
+    given = _arguments(spark, statement, procedure.order)
     name, path = given.pop("table", None), given.pop("path", None)
-    table = named_table(spark, Cursor(str(name)).name()) if name else None
+    table = named_table(spark, _mortice.table_name(str(name))) if name else None
     if path is None and table is None:
-        raise cursor.error(f"the catalog has no table {name!r} of mortice; name it, or give its path (path => '…')")
+        raise statement.error(
+            f"the catalog has no table {name!r} of mortice; name it, or give its path (path => '…')", parsed.end
+        )
     uri = str(path) if path is not None or table is None else table.path
     options = (table.write_options() if table is not None else {}) | _options(given.pop("options", None))
     if unknown := [name for name in given if name not in procedure.arguments]:
         known = ", ".join(["table", "path", "options", *procedure.arguments])
-        raise cursor.error(f"the procedure has no argument {', '.join(unknown)}; its arguments are {known}")
+        raise statement.error(
+            f"the procedure has no argument {', '.join(unknown)}; its arguments are {known}", parsed.end
+        )
     return _rows(spark, procedure.run(_Called(spark, WriteTarget.from_options(uri, options), options, given)))
 
 
-def _arguments(spark: SparkSession, cursor: Cursor, order: Sequence[str]) -> _Arguments:
-    """Consumes `(name => value, …)`; arguments without names come first, in the order of the procedure."""
-    cursor.expect("(")
+def _arguments(spark: SparkSession, statement: StatementText, order: Sequence[str]) -> _Arguments:
+    """Returns the arguments by name; those without names come first, in the order of the procedure."""
     given: _Arguments = {}
     is_ordered = True
-    while not cursor.take(")"):
-        place = cursor.restarted_at(cursor.at)
-        following = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-        if following and following[0].text in ("=>", "="):
-            name, is_ordered = cursor.name()[0].lower(), False
-            cursor.at += 1
-        elif is_ordered and len(given) < len(order):
+    for argument in statement.parsed.arguments():
+        name = argument.name
+        is_ordered = is_ordered and name is None
+        if name is None and is_ordered and len(given) < len(order):
             name = order[len(given)]
-        else:
-            raise cursor.error(
-                f"name this argument (name => value); without names they are, in this order, {', '.join(order)}"
+        if name is None:
+            raise statement.error(
+                f"name this argument (name => value); without names they are, in this order, {', '.join(order)}",
+                argument.at,
             )
         if name in given:
-            raise place.error(f"the argument {name} is given twice")
-        token, text = cursor.token, cursor.until(",")
-        given[name] = token.text if token is not None and token.kind == "STRING" else _value(spark, text)
-        cursor.take(",")
-    cursor.expect_end()
+            raise statement.error(f"the argument {name} is given twice", argument.at)
+        given[name] = argument.text
+        if argument.text is None:
+            given[name] = parsed_query(spark, statement.sql(argument.value), "SELECT ").collect()[0][0]
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _value(spark: SparkSession, text: Expression) -> object:
-    return parsed_query(spark, text, "SELECT ").collect()[0][0]
 
 
 def _options(given: object) -> dict[str, object]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from mortice.errors import InvalidArgumentError, TableNotFoundError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
-from mortice.spark.statements.cursor import Cursor, options_clause, partition_clause
+from mortice.spark.statements.cursor import Cursor, options_clause
 from mortice.spark.statements.relations import Relation, WithClause, relations_of
 from mortice.spark.statements.spark_errors import parsed_query, run_by_spark
-from mortice.spark.statements.target_table import matching_partitions
 from mortice.spark.statements.targets import (
     SqlTable,
     depend_on_views,
@@ -276,17 +275,3 @@ def _view_of_table(spark: SparkSession, cursor: Cursor, name: str) -> DataFrame:
         raise cursor.error("the option path is missing")
     make_view(spark, name, SqlTable(path, options), read(spark, path, options=options))
     return spark.createDataFrame([], "done string").select()
-
-
-def show_partitions(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs SHOW PARTITIONS [PARTITION (…)]; None for a table that is not of mortice."""
-    if not cursor.take("SHOW", "PARTITIONS"):
-        return None
-    parts = cursor.name()
-    table = named_table(spark, parts)
-    if table is None:
-        return None
-    values = partition_clause(cursor) if cursor.words("PARTITION") else {}
-    cursor.expect_end()
-    paths = matching_partitions(spark, table.opened(spark), values)
-    return spark.createDataFrame([(path,) for path in paths if path], "partition string")

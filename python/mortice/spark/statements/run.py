@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change
 from mortice.spark.statements.create_table import create_table
-from mortice.spark.statements.cursor import Cursor
+from mortice.spark.statements.cursor import Cursor, parameters_of
 from mortice.spark.statements.drop_table import drop_table
-from mortice.spark.statements.parameters import parameters_of
 from mortice.spark.statements.procedures import call
-from mortice.spark.statements.queries import Views, create_view, show_partitions
+from mortice.spark.statements.queries import Views, create_view
 from mortice.spark.statements.spark_errors import run_by_spark
-from mortice.spark.statements.table_description import describe_table, maintain, show_table
+from mortice.spark.statements.statement_text import StatementText
+from mortice.spark.statements.table_description import describe_table, refuse, repair, show_partitions, show_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NOT_SQL = re.compile(r"\s*(SET|RESET|ADD|LIST)\s", re.IGNORECASE)
 """Statements whose rest is no SQL, such as a path."""
+_OF_TABLES: dict[str, Callable[[SparkSession, StatementText], DataFrame | None]] = {
+    "call": call,
+    "help": call,
+    "drop_table": drop_table,
+    "drop_view": drop_table,
+    "describe": describe_table,
+    "show_create_table": show_table,
+    "show_properties": show_table,
+    "show_partitions": show_partitions,
+    "repair": repair,
+    "refused": refuse,
+}
+"""Statements of one table. They return None if it is not of mortice."""
 _QUERIES = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(", "EXPLAIN", "CACHE", "CREATE", "REPLACE")
 
 
@@ -59,36 +73,28 @@ def sql(spark: SparkSession, text: str, /, **args: object) -> DataFrame:
     """
     if not args and _NOT_SQL.match(text):
         return spark.sql(text)
-    cursor, views = Cursor(text), Views(spark)
+    statement, cursor, views = StatementText(text, args), Cursor(text), Views(spark)
     cursor.bind(parameters_of(args, cursor.tokens))
     try:
-        return _run(spark, cursor, views)
+        return _run(spark, statement, cursor, views)
     finally:
         # A DataFrame of Spark Connect is analyzed again whenever it is used.
         if not is_connect(spark):
             views.drop()
 
 
-def _run(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame:
+def _run(spark: SparkSession, statement: StatementText, cursor: Cursor, views: Views) -> DataFrame:
     word = cursor.token.word if cursor.token is not None else ""
     done: DataFrame | None = None
-    if word in ("CREATE", "DROP", "SHOW", "MSCK", "REPAIR", "ANALYZE"):
-        done = maintain(spark, cursor.restarted())
-    if done is None and word == "CREATE":
+    if of_table := _OF_TABLES.get(statement.parsed.kind):
+        done = of_table(spark, statement)
+    elif word == "CREATE":
         done = create_view(spark, cursor.restarted(), views)
-    if done is None and word == "CREATE":
-        done = create_table(spark, cursor, views)
-    statements = {
-        "CALL": call,
-        "ALTER": alter_table,
-        "DROP": drop_table,
-        "SHOW": _show,
-        "DESCRIBE": describe_table,
-        "DESC": describe_table,
-    }
-    if done is None and word in statements:
-        done = statements[word](spark, cursor.restarted())
-    if done is None and word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE", "WITH", "FROM"):
+        if done is None:
+            done = create_table(spark, cursor, views)
+    elif word == "ALTER":
+        done = alter_table(spark, cursor.restarted())
+    elif word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE", "WITH", "FROM"):
         done = change(spark, cursor.restarted(), views)
     if done is not None:
         return done
@@ -98,8 +104,3 @@ def _run(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame:
     if word == "CACHE":
         views.keep()
     return run_by_spark(spark, cursor.sql(), views.titles)
-
-
-def _show(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    done = show_table(spark, cursor)
-    return show_partitions(spark, cursor.restarted()) if done is None else done

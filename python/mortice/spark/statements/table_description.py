@@ -1,5 +1,5 @@
-"""What a table is: DESCRIBE EXTENDED, SHOW CREATE TABLE, SHOW TBLPROPERTIES. Statements that Spark's own tables need:
-MSCK, ANALYZE TABLE.
+"""What a table is: DESCRIBE EXTENDED, SHOW CREATE TABLE, SHOW TBLPROPERTIES, SHOW PARTITIONS. Statements that Spark's
+own tables need: MSCK, ANALYZE TABLE.
 
 Spark knows of a table of a Python data source only its columns. `SHOW TABLE EXTENDED` is the exception, which shows the
 whole entry of the session catalog.
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.cursor import Cursor, partition_clause
-from mortice.spark.statements.parameters import quoted_string
-from mortice.spark.statements.target_table import own_schema
+from mortice.spark.statements.parameters import quoted, quoted_string
+from mortice.spark.statements.statement_text import StatementText
+from mortice.spark.statements.target_table import matching_partitions, own_schema
 from mortice.spark.statements.targets import SqlTable, done, entry_lines, is_path, named, named_table
-from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,24 +53,10 @@ def _definition(table: Table, given: dict[str, str]) -> str:
     return text
 
 
-def describe_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs DESCRIBE of a path, and DESCRIBE EXTENDED of all names; None for others and for single columns."""
-    if not cursor.take("DESCRIBE") and not cursor.take("DESC"):
-        return None
-    cursor.take("TABLE")
-    is_extended = cursor.take("EXTENDED") or cursor.take("FORMATTED")
-    if cursor.at == len(cursor.tokens) or any(
-        cursor.words(word) for word in ("DATABASE", "SCHEMA", "FUNCTION", "QUERY")
-    ):
-        return None
-    try:
-        parts = cursor.name()
-    except InvalidArgumentError:
-        return None
-    is_whole = cursor.at == len(cursor.tokens)
-    if not is_whole or not (is_extended or is_path(parts)):
-        return None
-    table = named_table(spark, parts)
+def describe_table(spark: SparkSession, statement: StatementText) -> DataFrame | None:
+    """Runs DESCRIBE of a path, and DESCRIBE EXTENDED of all names; None for others."""
+    parts, is_extended = statement.parsed.names[0].parts, statement.parsed.is_extended
+    table = named_table(spark, parts) if is_extended or is_path(parts) else None
     if table is None:
         return None
     opened = table.opened(spark)
@@ -104,76 +88,44 @@ def _details(spark: SparkSession, table: SqlTable, opened: Table) -> dict[str, s
     }
 
 
-def show_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs SHOW CREATE TABLE and SHOW TBLPROPERTIES; None for other statements and other tables."""
-    cursor.expect("SHOW")
-    creates = cursor.take("CREATE", "TABLE")
-    if not creates and not cursor.take("TBLPROPERTIES"):
-        return None
-    parts = cursor.name()
+def show_table(spark: SparkSession, statement: StatementText) -> DataFrame | None:
+    """Runs SHOW CREATE TABLE and SHOW TBLPROPERTIES; None for other tables."""
+    parts = statement.parsed.names[0].parts
     table = named_table(spark, parts)
     if table is None:
         return None
-    opened = table.opened(spark)
+    name, opened = statement.parsed.property(), table.opened(spark)
     of_entry = {name: str(value) for name, value in table.options.items() if name.startswith(("hoodie.", "mortice."))}
     found = {**properties(opened), **of_entry}
-    if creates:
-        cursor.take("AS", "SERDE")
-        cursor.expect_end()
+    if statement.parsed.kind == "show_create_table":
         location = "" if table.is_managed else f"LOCATION {quoted_string(opened.uri)}\n"
         text = f"CREATE TABLE {named(parts)} {_definition(opened, found)}\n{location}"
         return spark.createDataFrame([(text,)], "createtab_stmt string")
-    if cursor.take("("):
-        name = (
-            cursor.string() if cursor.token is not None and cursor.token.kind == "STRING" else ".".join(cursor.name())
-        )
-        cursor.expect(")")
-        none = f"Table {named(parts)} does not have property: {name}"
-        found = {name: found.get(name, none)}
-    cursor.expect_end()
+    if name is not None:
+        found = {name: found.get(name, f"Table {named(parts)} does not have property: {name}")}
     return spark.createDataFrame(sorted(found.items()), "key string, value string")
 
 
-_INDEXES = (
-    "CREATE INDEX, DROP INDEX and SHOW INDEXES are not supported; indexes are those of the metadata table: options of "
-    "writes (hoodie.metadata.index.…) and CALL create_metadata_table(table => '…', options => '…') choose them"
-)
-
-
-def maintain(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs MSCK REPAIR TABLE, and refuses ANALYZE TABLE and statements of indexes; None for others and other tables."""
-    if cursor.take("MSCK") or cursor.words("REPAIR", "TABLE"):
-        return _repaired(spark, cursor)
-    place = cursor.error("ANALYZE TABLE is not supported: Spark has no statistics of a Python data source")
-    if cursor.take("ANALYZE", "TABLE"):
-        if named_table(spark, cursor.name()) is not None:
-            raise place
+def show_partitions(spark: SparkSession, statement: StatementText) -> DataFrame | None:
+    """Runs SHOW PARTITIONS [PARTITION (…)]; None for a table that is not of mortice."""
+    table = named_table(spark, statement.parsed.names[0].parts)
+    if table is None:
         return None
-    refusal = cursor.error(_INDEXES)
-    if cursor.take("CREATE") or cursor.take("DROP"):
-        if not cursor.take("INDEX"):
-            return None
-        cursor.take("IF", "NOT", "EXISTS")
-        cursor.take("IF", "EXISTS")
-        cursor.name()
-        is_of_table = cursor.take("ON")
-    else:
-        cursor.expect("SHOW")
-        is_of_table = cursor.take("INDEXES", "FROM") or cursor.take("INDEXES", "IN")
-    cursor.take("TABLE")
-    if is_of_table and named_table(spark, cursor.name()) is not None:
-        raise refusal
-    return None
+    values = statement.partition(statement.parsed.partition() or [])
+    paths = matching_partitions(spark, table.opened(spark), values)
+    return spark.createDataFrame([(path,) for path in paths if path], "partition string")
 
 
-def _repaired(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    cursor.expect("REPAIR", "TABLE")
-    if named_table(spark, cursor.name()) is None:
+def repair(spark: SparkSession, statement: StatementText) -> DataFrame | None:
+    """Runs MSCK REPAIR TABLE, which changes nothing: partitions are those of the commits, and not of the catalog."""
+    if named_table(spark, statement.parsed.names[0].parts) is None:
         return None
-    if any(cursor.take(word) for word in ("ADD", "DROP", "SYNC")):
-        cursor.expect("PARTITIONS")
-    elif cursor.words("PARTITION"):
-        partition_clause(cursor)
-    cursor.expect_end()
-    # Partitions are those of the commits: the catalog has none that could differ.
+    statement.parsed.partition()
     return done(spark)
+
+
+def refuse(spark: SparkSession, statement: StatementText) -> None:
+    """Refuses ANALYZE TABLE and statements of indexes, if they are of a table of mortice."""
+    refusal = statement.parsed.refusal()
+    if refusal is not None and named_table(spark, statement.parsed.names[0].parts) is not None:
+        raise refusal
