@@ -19,6 +19,7 @@ from mortice.spark.statements.drop_table import TableFolder
 from mortice.spark.statements.inserts import INTO_OPERATION
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.spark_errors import parsed_query
+from mortice.spark.statements.statement_text import Expression, StatementText
 from mortice.spark.statements.table_description import properties
 from mortice.spark.statements.target_table import own_schema
 from mortice.spark.statements.targets import (
@@ -32,7 +33,6 @@ from mortice.spark.statements.targets import (
     named,
     named_table,
 )
-from mortice.spark.statements.tokens import Expression
 from mortice.spark.writing.write import NewTable, write
 from mortice.table import Table
 from mortice.values.meta_columns import META_COLUMNS
@@ -65,6 +65,7 @@ class _Definition:
     parts: list[str]
     if_not_exists: bool
     columns: list[ColumnClause]
+    statement: StatementText
     views: Views
     """Views of the tables that its query names."""
     is_external: bool = False
@@ -76,12 +77,13 @@ class _Definition:
     query: Expression | None = None
 
 
-def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame | None:
+def create_table(spark: SparkSession, statement: StatementText, cursor: Cursor, views: Views) -> DataFrame | None:
     """Runs CREATE TABLE of a new table; None for other sources, and where Spark alone suffices.
 
     Args:
         spark: The session.
-        cursor: The statement.
+        statement: The statement.
+        cursor: Its tokens.
         views: Views of the tables that its query names.
     """
     cursor.expect("CREATE")
@@ -92,7 +94,7 @@ def create_table(spark: SparkSession, cursor: Cursor, views: Views) -> DataFrame
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     parts = cursor.name()
     is_like = cursor.words("LIKE")
-    about = _Definition(parts, if_not_exists, [], views, is_external)
+    about = _Definition(parts, if_not_exists, [], statement, views, is_external)
     if is_like and not _like(spark, cursor, about):
         return None
     provider = _provider(cursor)
@@ -187,8 +189,11 @@ def _clause(cursor: Cursor, about: _Definition) -> None:
         about.comment = cursor.string()
     elif cursor.take("AS") or any(cursor.words(word) for word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")):
         place = cursor.error("columns and AS SELECT exclude each other")
-        about.views.put_in_place(cursor)
-        about.query = cursor.until()
+        clauses = about.statement.parsed.create_table()
+        if clauses.query is not None:
+            about.views.put_in_place(about.statement, clauses.query[0])
+            about.query = about.statement.sql(clauses.query)
+        cursor.until()
         if about.columns:
             raise place
     else:

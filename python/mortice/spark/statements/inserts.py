@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mortice._mortice import Commit
+from mortice._mortice import Commit, InsertStatement
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.settings.option_names import SPARK_PREFIX
-from mortice.spark.statements.cursor import Cursor, partition_clause
 from mortice.spark.statements.spark_errors import parsed_query
+from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.target_table import VALUE, TargetTable, partition_names, whole_partitions
-from mortice.spark.statements.targets import named_table
-from mortice.spark.statements.tokens import Expression
+from mortice.spark.statements.targets import SqlTable
 from mortice.spark.writing.write import write
 from mortice.values.argument_types import Options, OptionValue
 
@@ -107,18 +106,6 @@ class InsertPolicy:
             raise InvalidArgumentError(f"{_BULK}=true is possible with {_MODE}=non-strict only, got {mode!r}")
 
 
-def listed_names(cursor: Cursor, changes: TargetTable) -> list[str]:
-    """Consumes `(a, b)`: columns of the table."""
-    cursor.expect("(")
-    names = [changes.column(cursor.name()[-1])]
-    while cursor.take(","):
-        names.append(changes.column(cursor.name()[-1]))
-    cursor.expect(")")
-    if len(set(names)) < len(names):
-        raise cursor.error("a column is named twice before this")
-    return names
-
-
 @dataclass(frozen=True)
 class Insert:
     """An INSERT of a table of mortice that has not run yet."""
@@ -129,36 +116,26 @@ class Insert:
     """Writes them."""
 
 
-def planned_insert(spark: SparkSession, cursor: Cursor, before: Expression | None = None) -> Insert:
+def planned_insert(spark: SparkSession, statement: StatementText, insert: InsertStatement, table: SqlTable) -> Insert:
     """Returns what INSERT writes.
 
     Args:
         spark: The session.
-        cursor: The statement.
-        before: `FROM a, b` of a statement that has it before INSERT.
+        statement: The statement.
+        insert: Its clause.
+        table: The table.
     """
-    cursor.expect("INSERT")
-    overwrites = cursor.take("OVERWRITE")
-    if not overwrites:
-        cursor.expect("INTO")
-    cursor.take("TABLE")
-    place, table = cursor.error("there is no such table of mortice"), named_table(spark, cursor.name())
-    if table is None:
-        raise place
     target = TargetTable(spark, table, "inserted")
-    place = cursor.error("the partition is not one of the table")
-    values = partition_clause(cursor) if cursor.words("PARTITION") else {}
+    place = statement.error("the partition is not one of the table", insert.partition_at)
     try:
-        values = partition_names(target.opened, values)
+        values = partition_names(target.opened, statement.partition(insert.partition))
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"{error.args[0]}; {place}", path=target.target.uri) from error
-    if cursor.words("IF", "NOT", "EXISTS"):
-        raise cursor.error("IF NOT EXISTS is not supported here")
-    static = _static_values(spark, cursor, target, values)
-    rows = _selected(spark, cursor, target, values, static, before)
+    static = _static_values(spark, statement, insert.rows_at, target, values)
+    rows = _selected(spark, statement, insert, target, values, static)
     policy = InsertPolicy(spark, table.change_options(spark))
     path = table.path
-    if not overwrites:
+    if not insert.overwrites:
         return Insert(rows, lambda rows: _inserted(rows, policy, path))
     return Insert(rows, lambda rows: _overwritten(rows, target, policy, path, values))
 
@@ -198,70 +175,69 @@ def _overwritten(
 
 
 def _static_values(
-    spark: SparkSession, cursor: Cursor, target: TargetTable, values: Mapping[str, str | None]
+    spark: SparkSession, statement: StatementText, at: int, target: TargetTable, values: Mapping[str, str | None]
 ) -> dict[str, object]:
-    """Returns the values of partition columns that the clause gives, cast to the columns as Spark does."""
+    """Returns the values of partition columns that the clause gives, cast to the columns as Spark does.
+
+    Args:
+        spark: The session.
+        statement: The statement.
+        at: Where what follows the clause begins.
+        target: The table.
+        values: Expressions of the partition columns that the clause names; None for those that the query has.
+    """
     static = {}
     for name, text in values.items():
         if text is None:
             continue
         kind = target.schema[name].dataType.simpleString()
+        failed = statement.error(f"the value of {name} before this is not a constant of the type {kind}", at)
         try:
             given, value = spark.sql(f"SELECT {text}, CAST({text} AS {kind})").collect()[0]
         except Exception as error:
-            raise cursor.error(f"the value of {name} before this is not a constant of the type {kind}") from error
+            raise failed from error
         if value is None and given is not None:
-            raise cursor.error(f"the value of {name} before this is not a constant of the type {kind}")
+            raise failed
         static[name] = value
     return static
 
 
 def _selected(  # noqa: PLR0917
     spark: SparkSession,
-    cursor: Cursor,
+    statement: StatementText,
+    insert: InsertStatement,
     target: TargetTable,
     values: Mapping[str, str | None],
     static: Mapping[str, object],
-    before: Expression | None,
 ) -> DataFrame:
     """Returns the rows of the query, as those of the table.
 
     Args:
         spark: The session.
-        cursor: The statement, behind the name of the table and its partition.
+        statement: The statement.
+        insert: Its clause.
         target: The table.
         values: Expressions of the partition columns that the clause names; None for those that the query has.
         static: The values of these expressions.
-        before: What the query has before INSERT.
     """
-    by_name = cursor.take("BY", "NAME")
     names = [name for name in target.schema.names if name not in values]
     # The query has partition columns without values behind the others, in the order of the clause.
     names += [name for name in values if name not in static]
-    if cursor.words("(") and not cursor.words("SELECT", ahead=1) and not cursor.words("WITH", ahead=1):
-        names = listed_names(cursor, target)
+    at = insert.query[0]
+    if insert.columns is not None:
+        names = [target.column(name) for name in insert.columns]
         if twice := [name for name in names if name in static]:
-            raise cursor.error(f"{twice[0]} has a value in PARTITION, and is in the list of columns")
-    place = cursor.error(f"the rows should have {len(names)} columns: {', '.join(names)}")
-    _null_for_default(cursor)
-    query = cursor.until()
-    rows = parsed_query(spark, query, "" if before is None else f"{before} ")
-    if by_name:
+            raise statement.error(f"{twice[0]} has a value in PARTITION, and is in the list of columns", at)
+    for start, end in insert.defaults:
+        # Columns have no other default.
+        statement.replace(start, end, "NULL")
+    before = "" if insert.before is None else f"{statement.sql(insert.before)} "
+    rows = parsed_query(spark, statement.sql(insert.query), before)
+    if insert.by_name:
         names = [target.column(name) for name in rows.columns]
     if len(rows.columns) != len(names) or set(names) & set(static):
-        raise place
+        raise statement.error(f"the rows should have {len(names)} columns: {', '.join(names)}", at)
     return _typed(rows, names, target, static)
-
-
-def _null_for_default(cursor: Cursor) -> None:
-    """Replaces DEFAULT as a value of VALUES by null, as columns have no other default."""
-    tokens = cursor.tokens
-    if not cursor.words("VALUES"):
-        return
-    for at in range(cursor.at + 1, len(tokens) - 1):
-        is_alone = tokens[at - 1].word in ("(", ",") and tokens[at + 1].word in (")", ",")
-        if is_alone and tokens[at].word == "DEFAULT":
-            cursor.replace(tokens[at].start, tokens[at].end, "NULL")
 
 
 def _typed(rows: DataFrame, names: Sequence[str], target: TargetTable, static: Mapping[str, object]) -> DataFrame:

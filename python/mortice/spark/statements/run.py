@@ -36,7 +36,11 @@ _OF_TABLES: dict[str, Callable[[SparkSession, StatementText], DataFrame | None]]
     "refused": refuse,
 }
 """Statements of one table. They return None if it is not of mortice."""
-_QUERIES = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "(", "EXPLAIN", "CACHE", "CREATE", "REPLACE")
+_OF_QUERIES: dict[str, Callable[[SparkSession, StatementText, Views], DataFrame | None]] = {
+    **dict.fromkeys(("merge", "update", "delete", "insert", "truncate"), change),
+    "create_view": create_view,
+}
+"""Statements that can have queries."""
 
 
 def sql(spark: SparkSession, text: str, /, **args: object) -> DataFrame:
@@ -84,23 +88,20 @@ def sql(spark: SparkSession, text: str, /, **args: object) -> DataFrame:
 
 
 def _run(spark: SparkSession, statement: StatementText, cursor: Cursor, views: Views) -> DataFrame:
-    word = cursor.token.word if cursor.token is not None else ""
+    parsed = statement.parsed
     done: DataFrame | None = None
-    if of_table := _OF_TABLES.get(statement.parsed.kind):
+    if of_table := _OF_TABLES.get(parsed.kind):
         done = of_table(spark, statement)
-    elif word == "CREATE":
-        done = create_view(spark, cursor.restarted(), views)
-        if done is None:
-            done = create_table(spark, cursor, views)
-    elif word == "ALTER":
+    elif of_query := _OF_QUERIES.get(parsed.kind):
+        done = of_query(spark, statement, views)
+    elif parsed.kind in ("create_table", "create_table_like"):
+        done = create_table(spark, statement, cursor, views)
+    elif parsed.kind == "alter_table":
         done = alter_table(spark, cursor.restarted())
-    elif word in ("MERGE", "UPDATE", "DELETE", "INSERT", "TRUNCATE", "WITH", "FROM"):
-        done = change(spark, cursor.restarted(), views)
     if done is not None:
         return done
-    cursor.at = 0
-    if word in _QUERIES:
-        views.put_in_place(cursor)
-    if word == "CACHE":
+    if parsed.is_query:
+        views.put_in_place(statement)
+    if parsed.is_cache:
         views.keep()
-    return run_by_spark(spark, cursor.sql(), views.titles)
+    return run_by_spark(spark, statement.sql(), views.titles)

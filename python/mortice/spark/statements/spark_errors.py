@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from mortice import _mortice
 from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.tokens import Expression, error_at
+from mortice.spark.statements.statement_text import Expression
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,4 +118,5 @@ def _located(error: Exception, text: str, before: int, titles: Mapping[str, str]
         if line < len(lines):
             column -= before if line == 0 else 0
             offset = sum(len(one) + 1 for one in lines[:line]) + column
-    return error_at(text.statement, text.place(min(max(0, offset), max(0, len(text) - 1))), message)
+    place = text.place(min(max(0, offset), max(0, len(text) - 1)))
+    return _mortice.statement_error(text.statement, place, message)

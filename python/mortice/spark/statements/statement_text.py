@@ -8,9 +8,36 @@ from mortice import _mortice
 from mortice._mortice import Statement
 from mortice.errors import InvalidArgumentError
 from mortice.spark.statements.parameters import bound, quoted
-from mortice.spark.statements.tokens import Expression
 
 _Span = tuple[int, int]
+
+
+class Expression(str):
+    """A part of a statement as Spark evaluates it, and where it is in the statement."""
+
+    __slots__ = ("pieces", "statement")
+
+    statement: str
+    pieces: list[tuple[int, int, bool]]
+    """Where its pieces begin in it, and in the statement, and whether they are copied from there."""
+
+    @staticmethod
+    def of_statement(text: str, statement: str, pieces: list[tuple[int, int, bool]]) -> Expression:
+        """Returns a part of a statement.
+
+        Args:
+            text: The part, as Spark evaluates it.
+            statement: The statement.
+            pieces: The pieces of the text.
+        """
+        expression = Expression(text)
+        expression.statement, expression.pieces = statement, pieces
+        return expression
+
+    def place(self, offset: int) -> int:
+        """Returns where a character of the expression is in the statement."""
+        found = next(one for one in reversed(self.pieces) if one[0] <= max(0, offset))
+        return found[1] + (offset - found[0] if found[2] else 0)
 
 
 class StatementText:
