@@ -97,6 +97,13 @@ def test_columns_are_altered_and_shown(run, tmp_path):
     assert [field.name for field in schema.field("st").type] == ["c", "a"]
     run("update al set cost = '0.1', st = named_struct('c', 1, 'a', 2) where title = 'n'")
     assert run("select cost, st.a from al") == [(0.1, 2)]
+    # A column that the same statement adds can be the one that another is put behind.
+    run("alter table al add columns (x int, Y int after X, z int after y, st.d int, st.e int after D)")
+    schema = mortice.Table(tmp_path / "al").schema
+    assert schema.names[-3:] == ["x", "Y", "z"]
+    assert [field.name for field in schema.field("st").type] == ["c", "a", "d", "e"]
+    with pytest.raises(mortice.InvalidArgumentError, match=r"there is no column w \(line 1, column 41\)"):
+        run("alter table al add columns (v int after w, w int)")
 
 
 def test_the_quick_start_of_hudi(run, monkeypatch):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mortice._mortice import MergePlan
 from mortice.errors import InvalidArgumentError
-from mortice.spark.statements.tokens import quoted
+from mortice.spark.statements.parameters import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

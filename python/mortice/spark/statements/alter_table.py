@@ -2,86 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from mortice._mortice import AlterTableStatement, StatementColumn
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.option_names import is_of_storage
-from mortice.spark.statements.cursor import ColumnClause, Cursor, column_clause, type_text, types_of, valued_partition
+from mortice.spark.statements.create_table import types_of
+from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.target_table import whole_partitions
 from mortice.spark.statements.targets import SqlTable, done, is_path, is_view, named, named_table, renew_entry
+from mortice.table import Table
+from mortice.values.argument_types import OptionValue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def alter_table(spark: SparkSession, cursor: Cursor) -> DataFrame | None:
-    """Runs ALTER TABLE. Returns None for a table that is not of mortice, and for changes of the catalog alone."""
-    if not cursor.take("ALTER", "TABLE"):
-        return None
-    parts = cursor.name()
+def alter_table(spark: SparkSession, statement: StatementText) -> DataFrame | None:
+    """Runs ALTER TABLE. Returns None for a table that is not of mortice."""
+    parts = statement.parsed.names[0].parts
     table = named_table(spark, parts)
     if table is None:
         return None
-    change = _Change(spark, cursor, table)
-    if cursor.take("ADD"):
-        change.add()
-    elif cursor.take("DROP"):
-        change.drop()
-    elif cursor.take("RENAME"):
-        if cursor.words("TO"):
-            return _renamed(spark, cursor, parts, table)
-        change.rename()
-    elif cursor.take("ALTER") or cursor.take("CHANGE"):
-        change.alter()
+    clauses = statement.parsed.alter_table()
+    if clauses.to is not None:
+        return _renamed(spark, statement, clauses.to, clauses.to_at, table)
+    opened = table.opened(spark)
+    options = {name: value for name, value in table.write_options().items() if not is_of_storage(name)}
+    if clauses.kind == "drop_partitions":
+        # One that is not there has no effect, as in Hudi.
+        given = map(statement.partition, clauses.partitions)
+        found = list(dict.fromkeys(path for one in given for path in whole_partitions(spark, opened, one)))
+        if found:
+            opened.delete_partitions(found, options)
     else:
-        raise cursor.error(_refusal(cursor))
-    cursor.expect_end()
-    change.write()
+        _Columns(spark, statement, opened).change(clauses, options)
     renew_entry(spark, parts, table)
     return done(spark)
 
 
-def _refusal(cursor: Cursor) -> str:
-    if cursor.words("SET") or cursor.words("UNSET"):
-        return (
-            "properties and the location of a table cannot be changed by ALTER TABLE; give options of writes in the "
-            "OPTIONS of CREATE TABLE, or to mortice.spark.write"
-        )
-    if cursor.words("REPLACE"):
-        return "REPLACE COLUMNS is not supported; ADD, DROP, RENAME and ALTER columns"
-    return "ADD, DROP, RENAME, ALTER or CHANGE is expected here"
-
-
-def _renamed(spark: SparkSession, cursor: Cursor, parts: list[str], table: SqlTable) -> DataFrame | None:
+def _renamed(spark: SparkSession, statement: StatementText, to: list[str], at: int, table: SqlTable) -> DataFrame:
+    parts = statement.parsed.names[0].parts
     if is_path(parts) or is_view(spark, parts):
-        raise cursor.error("only a table of the catalog can get another name; a path stays where it is")
-    cursor.expect("TO")
-    new = cursor.name()
-    cursor.expect_end()
-    result = spark.sql(f"ALTER TABLE {table.name} RENAME TO {named(new)}")
+        raise statement.error("only a table of the catalog can get another name; a path stays where it is", at)
+    result = spark.sql(f"ALTER TABLE {table.name} RENAME TO {named(to)}")
     if table.is_managed:
         # The entry has the name that the table was created with.
-        renew_entry(spark, new, replace(table, name=named(new)))
+        renew_entry(spark, to, replace(table, name=named(to)))
     return result
 
 
-class _Change:
+class _Columns:
     """The changes of columns that a statement asks for, as arguments of `Table.alter`.
 
     Args:
         spark: The session.
-        cursor: The statement, behind the name of the table.
+        statement: The statement.
         table: The table.
     """
 
-    def __init__(self, spark: SparkSession, cursor: Cursor, table: SqlTable) -> None:
-        self.spark, self.cursor = spark, cursor
-        self.options = {name: value for name, value in table.write_options().items() if not is_of_storage(name)}
-        self.table = table.opened(spark)
+    def __init__(self, spark: SparkSession, statement: StatementText, table: Table) -> None:
+        self.spark, self.statement, self.table = spark, statement, table
         self.added: dict[str, pa.DataType] = {}
         self.dropped: list[str] = []
         self.renamed: dict[str, str] = {}
@@ -89,14 +75,20 @@ class _Change:
         self.nullable: list[str] = []
         self.comments: dict[str, str] = {}
         self.moved: dict[str, str | None] = {}
-        self.partitions: list[str] | None = None
 
-    def write(self) -> None:
+    def change(self, clauses: AlterTableStatement, options: dict[str, OptionValue]) -> None:
         """Makes the changes, as one commit."""
-        if self.partitions is not None:
-            if self.partitions:
-                self.table.delete_partitions(self.partitions, self.options)
-            return
+        if clauses.kind == "add":
+            self._add(clauses.columns)
+        else:
+            for column in clauses.columns:
+                self._alter(column)
+        for name in clauses.dropped:
+            path = self._found(name.parts)
+            if path is not None:
+                self.dropped.append(path)
+            elif not clauses.if_exists:
+                raise self._unknown(name.parts, name.at)
         changes = self.added, self.dropped, self.renamed, self.types, self.nullable, self.comments, self.moved
         if any(changes):
             self.table.alter(
@@ -107,158 +99,63 @@ class _Change:
                 nullable=self.nullable or None,
                 comment=self.comments or None,
                 move=self.moved or None,
-                options=self.options,
+                options=options,
             )
 
-    def add(self) -> None:
-        """Reads `ADD COLUMNS (tip double COMMENT 'x' AFTER fare, …)`."""
-        cursor = self.cursor
-        if cursor.words("PARTITION") or cursor.words("IF"):
-            raise cursor.error("partitions are not added by hand; a write adds those of its rows")
-        self._column_word()
-        is_in_brackets = cursor.take("(")
-        columns = [column_clause(cursor)]
-        while cursor.take(","):
-            columns.append(column_clause(cursor))
-        if is_in_brackets:
-            cursor.expect(")")
-        schema = arrow_schema(types_of(self.spark, cursor, columns))
-        added: dict[str, pa.DataType] = {}
-        for column, field in zip(columns, schema, strict=True):
-            if not column.is_nullable:
-                cursor.at = column.place
-                raise cursor.error("a new column is null in the rows that there are, and cannot be NOT NULL")
+    def _types(self, columns: Sequence[StatementColumn]) -> list[pa.DataType]:
+        return [field.type for field in arrow_schema(types_of(self.spark, self.statement, columns))]
+
+    def _add(self, columns: Sequence[StatementColumn]) -> None:
+        for column, kind in zip(columns, self._types(columns), strict=True):
             *parents, name = column.path
-            path = ".".join([*([self._path(parents)] if parents else []), name])
-            added[path] = field.type
+            path = ".".join([*([self._path(parents, column.at)] if parents else []), name])
+            self.added[path] = kind
             self._describe(path, column)
-        self.added = added
 
-    def _describe(self, path: str, column: ColumnClause) -> None:
-        if column.comment is not None:
-            self.comments[path] = column.comment
-        if column.is_first or column.after is not None:
-            behind = None if column.after is None else self._neighbour(path, column.after)
-            self.moved[path] = behind
-
-    def drop(self) -> None:
-        """Reads `DROP COLUMNS (a, b.c)` and `DROP PARTITION (dt = '…')`."""
-        cursor = self.cursor
-        cursor.take("IF", "EXISTS")
-        if cursor.words("PARTITION"):
-            self._drop_partitions()
-            return
-        self._column_word()
-        if_exists = cursor.take("IF", "EXISTS")
-        is_in_brackets = cursor.take("(")
-        dropped = []
-        while True:
-            begin, parts = cursor.at, cursor.name()
-            path = self._found(parts)
-            if path is not None:
-                dropped.append(path)
-            elif not if_exists:
-                cursor.at = begin
-                raise self._unknown(parts)
-            if not cursor.take(","):
-                break
-        if is_in_brackets:
-            cursor.expect(")")
-        if dropped:
-            self.dropped = dropped
-
-    def _drop_partitions(self) -> None:
-        """Reads the partitions; one that is not there has no effect, as in Hudi."""
-        cursor, found = self.cursor, []
-        while True:
-            found += whole_partitions(self.spark, self.table, valued_partition(cursor))
-            if not cursor.take(","):
-                break
-        cursor.take("PURGE")
-        self.partitions = list(dict.fromkeys(found))
-
-    def rename(self) -> None:
-        """Reads `RENAME COLUMN a TO b`."""
-        self.cursor.expect("COLUMN")
-        path = self._path_here()
-        self.cursor.expect("TO")
-        self.renamed = {path: self.cursor.name()[-1]}
-
-    def alter(self) -> None:
-        """Reads `ALTER COLUMN a TYPE bigint`, `CHANGE COLUMN a b bigint COMMENT 'x' AFTER c` and their like."""
-        cursor = self.cursor
-        cursor.take("COLUMN")
-        while True:
-            path = self._path_here()
-            self._alter_one(path)
-            if not cursor.take(","):
-                return
-
-    def _alter_one(self, path: str) -> None:
-        cursor = self.cursor
-        if cursor.take("TYPE"):
-            self._widen(path, ColumnClause((path,), "", cursor.at))
-        elif cursor.take("COMMENT"):
-            self.comments[path] = cursor.string()
-        elif cursor.take("FIRST"):
-            self.moved[path] = None
-        elif cursor.take("AFTER"):
-            self.moved[path] = self._neighbour(path, cursor.name()[-1])
-        elif cursor.take("DROP", "NOT", "NULL"):
+    def _alter(self, column: StatementColumn) -> None:
+        path = self._path(column.path, column.at)
+        if column.new_name is not None and column.new_name != path.rpartition(".")[2]:
+            self.renamed[path] = column.new_name
+            path = ".".join([*path.split(".")[:-1], column.new_name])
+        if column.kind is not None:
+            (self.types[path],) = self._types([column])
+        if column.drops_not_null:
             self.nullable.append(path)
-        elif cursor.words("SET") or cursor.words("DROP"):
-            raise cursor.error("TYPE, COMMENT, FIRST, AFTER or DROP NOT NULL is expected here; others cannot be done")
-        else:
-            self._hive_form(path)
-
-    def _hive_form(self, path: str) -> None:
-        column = column_clause(self.cursor)
-        new = column.path[-1]
-        if new != path.rpartition(".")[2]:
-            self.renamed[path] = new
-            path = ".".join([*path.split(".")[:-1], new])
-        self._widen(path, column)
         self._describe(path, column)
 
-    def _widen(self, path: str, column: ColumnClause) -> None:
-        if not column.kind:
-            column = ColumnClause(column.path, type_text(self.cursor), column.place)
-        kind = arrow_schema(types_of(self.spark, self.cursor, [column])).field(0).type
-        self.types[path] = kind
+    def _describe(self, path: str, column: StatementColumn) -> None:
+        if column.comment is not None:
+            self.comments[path] = column.comment
+        if column.is_first:
+            self.moved[path] = None
+        elif column.after is not None:
+            self.moved[path] = self._neighbour(path, column.after, column.after_at)
 
-    def _column_word(self) -> None:
-        if not self.cursor.take("COLUMN") and not self.cursor.take("COLUMNS"):
-            raise self.cursor.error("COLUMN or COLUMNS is expected here")
+    def _neighbour(self, path: str, name: str, at: int) -> str:
+        """Returns the name of the column that `path` is put behind: one of the table, or one that is added before it.
 
-    def _path_here(self) -> str:
-        begin, parts = self.cursor.at, self.cursor.name()
-        path = self._found(parts)
-        if path is None:
-            self.cursor.at = begin
-            raise self._unknown(parts)
-        return path
-
-    def _unknown(self, parts: list[str]) -> InvalidArgumentError:
-        return self.cursor.error(f"there is no column {'.'.join(parts)}")
-
-    def _path(self, parts: list[str]) -> str:
-        path = self._found(parts)
-        if path is None:
-            raise self._unknown(parts)
-        return path
-
-    def _neighbour(self, path: str, name: str) -> str:
-        """Returns the table's name of the column that `path` is put behind."""
+        Args:
+            path: The column.
+            name: The other one.
+            at: Where its name is.
+        """
         parents = path.split(".")[:-1]
-        found = self._found([*parents, name])
-        added = [one.rpartition(".")[2] for one in self.added]
-        if found is None and name in added:
-            return name
+        before = {one.lower(): one for one in self.added if one != path}
+        found = self._found([*parents, name]) or before.get(".".join([*parents, name]).lower())
         if found is None:
-            raise self._unknown([*parents, name])
+            raise self._unknown([*parents, name], at)
         return found.rpartition(".")[2]
 
-    def _found(self, parts: list[str]) -> str | None:
+    def _unknown(self, parts: Sequence[str], at: int) -> InvalidArgumentError:
+        return self.statement.error(f"there is no column {'.'.join(parts)}", at)
+
+    def _path(self, parts: Sequence[str], at: int) -> str:
+        path = self._found(parts)
+        if path is None:
+            raise self._unknown(parts, at)
+        return path
+
+    def _found(self, parts: Sequence[str]) -> str | None:
         """Returns the path of a column as the table writes it; case is ignored, as Spark does."""
         kind: pa.DataType = pa.struct(list(self.table.schema))
         names = []

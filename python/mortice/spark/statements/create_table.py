@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mortice import _mortice
+from mortice._mortice import CreateTableStatement, StatementColumn
 from mortice.catalogs.run import without_sync
 from mortice.errors import InvalidArgumentError, TableExistsError, TableNotFoundError, UnsupportedError
 from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.statements.cursor import ColumnClause, Cursor, column_clause, options_clause, types_of
 from mortice.spark.statements.drop_table import TableFolder
 from mortice.spark.statements.inserts import INTO_OPERATION
+from mortice.spark.statements.parameters import quoted
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.spark_errors import parsed_query
-from mortice.spark.statements.statement_text import Expression, StatementText
+from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.table_description import properties
 from mortice.spark.statements.target_table import own_schema
 from mortice.spark.statements.targets import (
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_PROVIDERS = ("MORTICE", "HUDI")
 _OF_HUDI = {
     "type": "hoodie.datasource.write.table.type",
     "primarykey": "hoodie.datasource.write.recordkey.field",
@@ -58,180 +58,128 @@ _PARTITIONS = "hoodie.datasource.write.partitionpath.field"
 _TYPES = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Definition:
     """A table as a statement describes it."""
 
-    parts: list[str]
-    if_not_exists: bool
-    columns: list[ColumnClause]
     statement: StatementText
-    views: Views
-    """Views of the tables that its query names."""
-    is_external: bool = False
-    partitions: list[str] = field(default_factory=list)
-    options: dict[str, str] = field(default_factory=dict)
-    properties: dict[str, str] = field(default_factory=dict)
-    location: str | None = None
-    comment: str | None = None
-    query: Expression | None = None
+    clauses: CreateTableStatement
+    properties: dict[str, str]
+    """Options and properties, with those of the table that it is like."""
+    partitions: Sequence[str]
+    schema: StructType | None
+    """The columns of the table that it is like."""
+
+    @property
+    def location(self) -> str | None:
+        """Where the statement says that the table is."""
+        return self.clauses.location or self.properties.get("path")
 
 
-def create_table(spark: SparkSession, statement: StatementText, cursor: Cursor, views: Views) -> DataFrame | None:
+def create_table(spark: SparkSession, statement: StatementText, views: Views) -> DataFrame | None:
     """Runs CREATE TABLE of a new table; None for other sources, and where Spark alone suffices.
 
     Args:
         spark: The session.
         statement: The statement.
-        cursor: Its tokens.
         views: Views of the tables that its query names.
     """
-    cursor.expect("CREATE")
-    replaces = cursor.take("OR", "REPLACE")
-    is_external = cursor.take("EXTERNAL")
-    if not cursor.take("TABLE"):
+    about = _definition(spark, statement)
+    if about is None:
         return None
-    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
-    parts = cursor.name()
-    is_like = cursor.words("LIKE")
-    about = _Definition(parts, if_not_exists, [], statement, views, is_external)
-    if is_like and not _like(spark, cursor, about):
-        return None
-    provider = _provider(cursor)
-    if not is_like and provider not in _PROVIDERS:
-        return None
-    if replaces:
-        raise cursor.error("OR REPLACE is not supported, as it would delete the table with its history; drop it first")
-    if not is_like:
-        _definition(cursor, about)
-    if any(name.lower() == MANAGED for name in {**about.options, **about.properties}):
+    clauses = about.clauses
+    parts = clauses.parts
+    if any(name.lower() == MANAGED for name in about.properties):
         raise InvalidArgumentError(f"{MANAGED} is not an option: a table without LOCATION is managed")
-    if provider == "MORTICE" and not about.columns and about.query is None and has_entries(spark):
+    is_empty = not clauses.columns and clauses.query is None and about.schema is None
+    if clauses.provider == "MORTICE" and is_empty and has_entries(spark):
         return None
+    if clauses.query is not None:
+        views.put_in_place(statement, clauses.query[0])
     if not is_path(parts) and (is_view(spark, parts) or spark.catalog.tableExists(named(parts))):
-        if if_not_exists:
+        if clauses.if_not_exists:
             return done(spark)
         raise InvalidArgumentError(f"there is a table or view {'.'.join(parts)}; drop it, or write IF NOT EXISTS")
-    _created(spark, cursor, about)
+    _created(spark, about)
     return done(spark)
 
 
-def _provider(cursor: Cursor) -> str:
-    """Returns the word behind USING, without consuming anything."""
-    at, depth = cursor.at, 0
-    while at < len(cursor.tokens):
-        token = cursor.tokens[at]
-        depth += (token.text == "(") - (token.text == ")") if token.kind != "STRING" else 0
-        if depth == 0 and token.text != ")":
-            break
-        at += 1
-    found = cursor.tokens[at : at + 2]
-    return found[1].text.upper() if len(found) > 1 and found[0].word == "USING" else ""
-
-
-def _like(spark: SparkSession, cursor: Cursor, about: _Definition) -> bool:
-    """Consumes `LIKE name …`. Returns false if neither the new table nor the other one is of mortice."""
+def _definition(spark: SparkSession, statement: StatementText) -> _Definition | None:
+    """Returns what the table is to be. None if neither it nor the table that it is like is of mortice."""
     from pyspark.errors import PySparkException
 
-    cursor.expect("LIKE")
-    place = cursor.error("there is no such table")
-    source = cursor.name()
-    table = named_table(spark, source)
-    provider = _provider(cursor)
-    if provider not in _PROVIDERS if provider else table is None:
-        return False
-    at = cursor.at
+    parsed = statement.parsed
+    if len(parsed.names) == 1:
+        clauses = parsed.create_table()
+        return _Definition(statement, clauses, dict([*clauses.options, *clauses.properties]), clauses.partitions, None)
+    source = parsed.names[1]
+    table = named_table(spark, source.parts)
+    if table is None and parsed.kind == "create_table_like":
+        return None
+    clauses = parsed.create_table()
+    given = dict([*clauses.options, *clauses.properties])
     if table is not None:
         opened = table.opened(spark)
-        schema = own_schema(opened)
-        about.partitions = list(opened.partition_fields)
-        copied = properties(opened)
-    else:
+        lower = {name.lower() for name in given}
+        copied = {name: value for name, value in properties(opened).items() if name.lower() not in lower}
+        return _Definition(statement, clauses, given | copied, opened.partition_fields, _plain(own_schema(opened)))
+    try:
+        return _Definition(statement, clauses, given, [], _plain(spark.table(named(source.parts)).schema))
+    except PySparkException as error:
+        raise statement.error("there is no such table", source.at) from error
+
+
+def _plain(schema: StructType) -> StructType:
+    """Returns columns that can be null and have no metadata."""
+    made = type(schema)()
+    for field in schema:
+        made = made.add(field.name, field.dataType)
+    return made
+
+
+def types_of(spark: SparkSession, statement: StatementText, columns: Sequence[StatementColumn]) -> StructType:
+    """Returns the columns with the types of Spark. Raises `InvalidArgumentError` at a type that is none.
+
+    Args:
+        spark: The session.
+        statement: The statement.
+        columns: The columns as it describes them.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StructField, StructType
+
+    def parsed(some: Sequence[StatementColumn]) -> StructType | None:
+        casts = (f"CAST(NULL AS {one.kind}) AS {quoted('.'.join(one.path))}" for one in some)
         try:
-            schema, copied = spark.table(named(source)).schema, {}
-        except PySparkException as error:
-            raise place from error
-    about.columns = [ColumnClause((field.name,), field.dataType.simpleString(), at) for field in schema]
-    if provider:
-        cursor.expect("USING")
-        cursor.name()
-    while cursor.token is not None:
-        if not any(cursor.words(word) for word in ("TBLPROPERTIES", "OPTIONS", "LOCATION", "COMMENT")):
-            raise cursor.error("USING, TBLPROPERTIES, OPTIONS, LOCATION or COMMENT is expected here")
-        _clause(cursor, about)
-    given = {name.lower() for name in {**about.options, **about.properties}}
-    about.properties |= {name: value for name, value in copied.items() if name.lower() not in given}
-    return True
+            return spark.sql(f"SELECT {', '.join(casts)}").schema
+        except PySparkException:
+            return None
+
+    found = parsed(columns)
+    if found is None:
+        wrong = next((one for one in columns if parsed([one]) is None), columns[0])
+        raise statement.error(f"{wrong.kind} is not a type of Spark", wrong.kind_at)
+    fields = zip(found, columns, strict=True)
+    return StructType([StructField(field.name, field.dataType, one.is_nullable) for field, one in fields])
 
 
-def _definition(cursor: Cursor, about: _Definition) -> None:
-    if cursor.take("("):
-        about.columns.append(column_clause(cursor))
-        while cursor.take(","):
-            about.columns.append(column_clause(cursor))
-        cursor.expect(")")
-    cursor.expect("USING")
-    cursor.name()
-    while cursor.token is not None:
-        _clause(cursor, about)
-
-
-def _clause(cursor: Cursor, about: _Definition) -> None:
-    if cursor.take("PARTITIONED", "BY"):
-        _partitions(cursor, about)
-    elif cursor.take("OPTIONS"):
-        about.options = options_clause(cursor)
-    elif cursor.take("TBLPROPERTIES"):
-        about.properties = options_clause(cursor)
-    elif cursor.take("LOCATION"):
-        about.location = cursor.string()
-    elif cursor.take("COMMENT"):
-        about.comment = cursor.string()
-    elif cursor.take("AS") or any(cursor.words(word) for word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE", "(")):
-        place = cursor.error("columns and AS SELECT exclude each other")
-        clauses = about.statement.parsed.create_table()
-        if clauses.query is not None:
-            about.views.put_in_place(about.statement, clauses.query[0])
-            about.query = about.statement.sql(clauses.query)
-        cursor.until()
-        if about.columns:
-            raise place
-    else:
-        raise cursor.error("PARTITIONED BY, TBLPROPERTIES, OPTIONS, LOCATION, COMMENT or AS is expected here")
-
-
-def _partitions(cursor: Cursor, about: _Definition) -> None:
-    cursor.expect("(")
-    while True:
-        following = cursor.tokens[cursor.at + 1 : cursor.at + 2]
-        if following and following[0].text in (",", ")"):
-            about.partitions.append(cursor.name()[-1])
-        elif following and following[0].text == "(":
-            raise cursor.error("tables are partitioned by columns; partition transforms are not supported")
-        else:
-            about.columns.append(column_clause(cursor))
-            about.partitions.append(about.columns[-1].path[-1])
-        if not cursor.take(","):
-            cursor.expect(")")
-            return
-
-
-def _created(spark: SparkSession, cursor: Cursor, about: _Definition) -> None:
+def _created(spark: SparkSession, about: _Definition) -> None:
+    clauses, parts = about.clauses, about.clauses.parts
     given = _write_options(about)
     path = _location(spark, about)
-    storage = {name: value for name, value in {**about.options, **about.properties}.items() if is_of_storage(name)}
+    storage = {name: value for name, value in about.properties.items() if is_of_storage(name)}
     there = _table_at(spark, path, storage)
-    is_managed = not about.is_external and not is_path(about.parts) and _given_location(about) is None and there is None
+    is_managed = not clauses.is_external and not is_path(parts) and about.location is None and there is None
     if is_managed:
         _check_vacant(spark, path)
-    frame = None
-    if about.query is not None:
-        frame = parsed_query(spark, about.query)
-    if frame is None and not about.columns:
+    frame = None if clauses.query is None else parsed_query(spark, about.statement.sql(clauses.query))
+    schema = about.schema if frame is None else frame.schema
+    if clauses.columns:
+        schema = types_of(spark, about.statement, clauses.columns)
+    if schema is None:
         if there is None:
             raise TableNotFoundError("there is no table; CREATE TABLE needs columns, or AS SELECT", path=path)
     else:
-        schema = frame.schema if frame is not None else types_of(spark, cursor, about.columns)
         names = _last(schema.names, about.partitions)
         schema = type(schema)([schema[name] for name in names])
         options = _table_options(about, schema, given)
@@ -243,7 +191,7 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition) -> None:
             write(frame, path, operation, options={**options, **storage})
         else:
             _create(spark, path, schema, {**options, **storage}, about)
-    if not is_path(about.parts):
+    if not is_path(parts):
         # What describes the table is in its properties.
         described = (*_OF_HUDI.values(), _PARTITIONS)
         kept = {
@@ -251,15 +199,15 @@ def _created(spark: SparkSession, cursor: Cursor, about: _Definition) -> None:
             for name, value in given.items()
             if name not in described and not name.startswith("hoodie.table.") and not _mortice.is_table_property(name)
         }
-        managed = managed_here(spark, about.parts) if is_managed else None
-        add_entry(spark, about.parts, SqlTable(path, kept), about.comment, managed)
+        managed = managed_here(spark, parts) if is_managed else None
+        add_entry(spark, parts, SqlTable(path, kept), clauses.comment, managed)
 
 
 def _create(spark: SparkSession, path: str, schema: StructType, options: dict[str, str], about: _Definition) -> None:
     target = WriteTarget.from_options(path, without_sync(options))
     storage = target.storage_options(spark)
     NewTable(target.uri, storage).create("upsert", arrow_schema(schema).empty_table(), target.options)
-    comments = {one.path[-1]: one.comment for one in about.columns if one.comment is not None}
+    comments = {one.path[-1]: one.comment for one in about.clauses.columns if one.comment is not None}
     if comments:
         Table(target.uri, storage_options=storage).alter(comment=comments)
 
@@ -267,7 +215,7 @@ def _create(spark: SparkSession, path: str, schema: StructType, options: dict[st
 def _write_options(about: _Definition) -> dict[str, str]:
     """Returns options of Hudi, of those that the statement gives. Raises `InvalidArgumentError` for other names."""
     found = {}
-    for name, value in {**about.options, **about.properties}.items():
+    for name, value in about.properties.items():
         lower = name.lower()
         if lower == "path" or is_of_storage(name):
             continue
@@ -287,7 +235,7 @@ def _write_options(about: _Definition) -> dict[str, str]:
 def _table_options(about: _Definition, schema: StructType, given: dict[str, str]) -> dict[str, str]:
     """Returns the options of the write that creates the table. Names of columns get the case of the columns."""
     options = {
-        "hoodie.table.name": re.sub(r"[^A-Za-z0-9_]", "_", about.parts[-1].rstrip("/").rpartition("/")[2]),
+        "hoodie.table.name": re.sub(r"[^A-Za-z0-9_]", "_", about.clauses.parts[-1].rstrip("/").rpartition("/")[2]),
         "hoodie.datasource.write.hive_style_partitioning": "true",
         **given,
     }
@@ -325,18 +273,14 @@ def _check_vacant(spark: SparkSession, path: str) -> None:
     folder.check_vacant()
 
 
-def _given_location(about: _Definition) -> str | None:
-    return about.location or about.options.get("path") or about.properties.get("path")
-
-
 def _location(spark: SparkSession, about: _Definition) -> str:
-    given = _given_location(about)
-    if given is None and is_path(about.parts):
-        given = about.parts[1]
+    given, parts = about.location, about.clauses.parts
+    if given is None and is_path(parts):
+        given = parts[1]
     if given is None:
-        database = named(about.parts[:-1]) if len(about.parts) > 1 else "`" + spark.catalog.currentDatabase() + "`"
+        database = named(parts[:-1]) if len(parts) > 1 else "`" + spark.catalog.currentDatabase() + "`"
         rows = {str(row[0]).lower(): str(row[1]) for row in spark.sql(f"DESCRIBE DATABASE {database}").collect()}
-        given = f"{rows['location'].rstrip('/')}/{about.parts[-1]}"
+        given = f"{rows['location'].rstrip('/')}/{parts[-1]}"
     return absolute_uri(re.sub(r"^file:/+", "/", given))
 
 

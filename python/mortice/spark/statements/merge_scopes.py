@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from mortice._mortice import MergePlan
 from mortice.spark.row_actions import RowAction, chosen
+from mortice.spark.statements.parameters import quoted
 from mortice.spark.statements.target_table import VALUE
-from mortice.spark.statements.tokens import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

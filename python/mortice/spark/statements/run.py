@@ -10,7 +10,6 @@ from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change
 from mortice.spark.statements.create_table import create_table
-from mortice.spark.statements.cursor import Cursor, parameters_of
 from mortice.spark.statements.drop_table import drop_table
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view
@@ -26,6 +25,7 @@ _NOT_SQL = re.compile(r"\s*(SET|RESET|ADD|LIST)\s", re.IGNORECASE)
 _OF_TABLES: dict[str, Callable[[SparkSession, StatementText], DataFrame | None]] = {
     "call": call,
     "help": call,
+    "alter_table": alter_table,
     "drop_table": drop_table,
     "drop_view": drop_table,
     "describe": describe_table,
@@ -38,6 +38,7 @@ _OF_TABLES: dict[str, Callable[[SparkSession, StatementText], DataFrame | None]]
 """Statements of one table. They return None if it is not of mortice."""
 _OF_QUERIES: dict[str, Callable[[SparkSession, StatementText, Views], DataFrame | None]] = {
     **dict.fromkeys(("merge", "update", "delete", "insert", "truncate"), change),
+    **dict.fromkeys(("create_table", "create_table_like"), create_table),
     "create_view": create_view,
 }
 """Statements that can have queries."""
@@ -77,27 +78,22 @@ def sql(spark: SparkSession, text: str, /, **args: object) -> DataFrame:
     """
     if not args and _NOT_SQL.match(text):
         return spark.sql(text)
-    statement, cursor, views = StatementText(text, args), Cursor(text), Views(spark)
-    cursor.bind(parameters_of(args, cursor.tokens))
+    statement, views = StatementText(text, args), Views(spark)
     try:
-        return _run(spark, statement, cursor, views)
+        return _run(spark, statement, views)
     finally:
         # A DataFrame of Spark Connect is analyzed again whenever it is used.
         if not is_connect(spark):
             views.drop()
 
 
-def _run(spark: SparkSession, statement: StatementText, cursor: Cursor, views: Views) -> DataFrame:
+def _run(spark: SparkSession, statement: StatementText, views: Views) -> DataFrame:
     parsed = statement.parsed
     done: DataFrame | None = None
     if of_table := _OF_TABLES.get(parsed.kind):
         done = of_table(spark, statement)
     elif of_query := _OF_QUERIES.get(parsed.kind):
         done = of_query(spark, statement, views)
-    elif parsed.kind in ("create_table", "create_table_like"):
-        done = create_table(spark, statement, cursor, views)
-    elif parsed.kind == "alter_table":
-        done = alter_table(spark, cursor.restarted())
     if done is not None:
         return done
     if parsed.is_query:

@@ -25,8 +25,7 @@ from mortice.spark.settings.catalog_table import MANAGED, managed_name, stored_o
 from mortice.spark.settings.option_names import Decision, decision, is_of_storage
 from mortice.spark.settings.session import session_index
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.statements.parameters import quoted_string
-from mortice.spark.statements.tokens import quoted
+from mortice.spark.statements.parameters import quoted, quoted_string
 from mortice.table import Table
 from mortice.values.argument_types import Options, OptionValue
 

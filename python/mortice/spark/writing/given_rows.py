@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from mortice.errors import UnsupportedError
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.spark.statements.tokens import quoted
+from mortice.spark.statements.parameters import quoted
 from mortice.writing.partitioner import OUTPUT, Partitioner, check_partitioner, outputs_of
 
 if TYPE_CHECKING:
