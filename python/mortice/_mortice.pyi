@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, final, type_check_only
 import pyarrow as pa
 from typing_extensions import Self
 
+from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import ArrowRows, ArrowStream
 from mortice.values.argument_types import ArrowSchema as HasArrowSchema
 from mortice.values.native_types import NativeSlice, ReadReport, TaskRunner

@@ -35,10 +35,9 @@ from mortice.spark.row_actions import (
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
-from mortice.spark.statements.parameters import literal
+from mortice.spark.statements.parameters import literal, quoted
 from mortice.spark.statements.row_changes import RowChanges
 from mortice.spark.statements.targets import SqlTable
-from mortice.spark.statements.tokens import quoted
 from mortice.spark.writing.write import committed, write_frame
 from mortice.values.argument_types import Options
 from mortice.values.other_names import hinted

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from mortice._mortice import MergePlan
 from mortice.spark.execution.worker import WorkerOptions
-from mortice.spark.statements.tokens import quoted
+from mortice.spark.statements.parameters import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row

@@ -12,9 +12,9 @@ from mortice.spark.merge_types import MISFIT, try_cast
 from mortice.spark.reading.read import read_stored
 from mortice.spark.row_actions import PARTITION_PATH, RECORD_KEY, RowAction, column, merged_rows, repeated
 from mortice.spark.statements.merge_scopes import MATCHED, ROW, MergeScopes, value_columns
+from mortice.spark.statements.parameters import quoted
 from mortice.spark.statements.spark_errors import located_errors
 from mortice.spark.statements.target_table import VALUE, TargetTable
-from mortice.spark.statements.parameters import quoted
 from mortice.spark.writing.write import committed, write_frame
 
 if TYPE_CHECKING:
