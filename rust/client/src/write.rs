@@ -100,7 +100,7 @@ pub(super) fn write_rows(
     let target = Arc::new(target.with_validator(validator));
     let table = target.latest();
     let options = target.settings();
-    let (operation, changed) = effective_operation(operation, &options.rows);
+    let (operation, changed) = effective_operation(operation, options.rows.insert_policy());
     // What cannot be written is refused before there is an instant; columns, before rows are read.
     schema_of(&table, operation, &schema, options)?;
     let input = read_input(&schema, batches, is_in_memory, options.rows.memory())?;
@@ -204,7 +204,7 @@ pub(super) fn plan(
     instant: &RequestedTime,
 ) -> Result<Plan> {
     let GivenRows { columns, rows, provenance } = given;
-    DuplicatePolicy::of_write(operation, &options.rows)?;
+    DuplicatePolicy::of_write(operation, options.rows.insert_policy())?;
     let index = choose_index_of(&table.config, &options.index, provenance)?;
     let schema = schema_of(table, operation, columns, options)?;
     let source = row_source(table, &schema, index.as_ref(), options);
@@ -228,7 +228,7 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
     let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
     let Plan { schema, index, rows, refused, updated, partitions } = plan;
-    let policy = DuplicatePolicy::of_write(operation, &options.rows)?;
+    let policy = DuplicatePolicy::of_write(operation, options.rows.insert_policy())?;
     let tagged = match operation {
         WriteOperation::Insert if policy != DuplicatePolicy::Keep => index.tag(&table, &rows.keys)?,
         WriteOperation::Insert | WriteOperation::BulkInsert if !index.tags_inserts() => {

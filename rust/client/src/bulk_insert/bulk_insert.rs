@@ -75,7 +75,7 @@ struct BulkOptions {
 
 impl BulkOptions {
     fn new(table: &OpenTable, given: &SchemaRef, options: &WriteSettings) -> Result<Self> {
-        DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options.rows)?;
+        DuplicatePolicy::of_write(WriteOperation::BulkInsert, options.rows.insert_policy())?;
         let (mode, ignores_failed) = (options.rows.sort_mode, options.rows.ignores_failed);
         let has_outputs = given.field_with_name(OUTPUT).is_ok();
         if has_outputs && (mode != SortMode::None || ignores_failed) {

@@ -32,7 +32,7 @@ impl Transaction {
         let is_unique = match self.operation {
             WriteOperation::Upsert | WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => true,
             WriteOperation::Insert => {
-                DuplicatePolicy::of_write(self.operation, &options.rows)? != DuplicatePolicy::Keep
+                DuplicatePolicy::of_write(self.operation, options.rows.insert_policy())? != DuplicatePolicy::Keep
             }
             _ => false,
         };

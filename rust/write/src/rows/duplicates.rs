@@ -12,7 +12,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::options::RowOptions;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_names::{DATASOURCE_INSERT_DUP_POLICY, DATASOURCE_WRITE_INSERT_DROP_DUPLICATES};
 use mortice_table::timeline::WriteOperation;
@@ -32,12 +31,11 @@ pub enum DuplicatePolicy {
 }
 
 impl DuplicatePolicy {
-    /// The policy of an operation.
+    /// The policy of an operation, if inserts have this one.
     ///
     /// # Errors
     /// `InvalidArgument` for values that are not known; `Unsupported` for `bulk_insert`, which looks for no keys.
-    pub fn of_write(operation: WriteOperation, options: &RowOptions) -> Result<Self> {
-        let policy = Self::of_inserts(options);
+    pub fn of_write(operation: WriteOperation, policy: Self) -> Result<Self> {
         match operation {
             WriteOperation::Insert => Ok(policy),
             WriteOperation::BulkInsert if policy != Self::Keep => Err(Error::unsupported(format!(
@@ -57,13 +55,6 @@ impl DuplicatePolicy {
             other => Err(Error::invalid_argument(format!(
                 "option {DATASOURCE_INSERT_DUP_POLICY} must be none, drop or fail, got {other:?}"
             ))),
-        }
-    }
-
-    fn of_inserts(options: &RowOptions) -> Self {
-        match options.duplicates {
-            Self::Keep if options.drops_duplicates => Self::Drop,
-            policy => policy,
         }
     }
 
@@ -95,8 +86,8 @@ impl DuplicatePolicy {
 /// The operation that a write is with these options, and a sentence if it is another one
 /// (`HoodieSparkSqlWriter.deduceOperation`).
 #[must_use]
-pub fn effective_operation(operation: WriteOperation, options: &RowOptions) -> (WriteOperation, Option<String>) {
-    if operation != WriteOperation::Upsert || DuplicatePolicy::of_inserts(options) == DuplicatePolicy::Keep {
+pub fn effective_operation(operation: WriteOperation, policy: DuplicatePolicy) -> (WriteOperation, Option<String>) {
+    if operation != WriteOperation::Upsert || policy == DuplicatePolicy::Keep {
         return (operation, None);
     }
     let sentence = format!(
@@ -109,33 +100,6 @@ pub fn effective_operation(operation: WriteOperation, options: &RowOptions) -> (
 mod tests {
     use super::*;
     use mortice_base::error::ErrorKind;
-    use mortice_merge::config::WriteOptions;
-
-    const POLICY: &str = DATASOURCE_INSERT_DUP_POLICY.name();
-    const DROP: &str = DATASOURCE_WRITE_INSERT_DROP_DUPLICATES.name();
-
-    #[test]
-    fn policies_by_option_and_operation() {
-        use DuplicatePolicy::{Drop as Dropped, Fail, Keep};
-        for (given, policy) in [
-            (&[][..], Keep),
-            (&[(POLICY, "none")], Keep),
-            (&[(POLICY, "DROP")], Dropped),
-            (&[(POLICY, "fail")], Fail),
-            (&[(DROP, "true")], Dropped),
-            (&[(DROP, "true"), (POLICY, "none")], Dropped),
-            (&[(DROP, "true"), (POLICY, "fail")], Fail),
-        ] {
-            let options = RowOptions::resolve(&WriteOptions::resolve(given.iter().copied()).unwrap()).unwrap();
-            assert_eq!(DuplicatePolicy::of_write(WriteOperation::Insert, &options).unwrap(), policy, "{given:?}");
-            let (operation, sentence) = effective_operation(WriteOperation::Upsert, &options);
-            let expected = if policy == Keep { WriteOperation::Upsert } else { WriteOperation::Insert };
-            assert_eq!((operation, sentence.is_some()), (expected, policy != Keep));
-            assert_eq!(DuplicatePolicy::of_write(WriteOperation::BulkInsert, &options).is_ok(), policy == Keep);
-            assert_eq!(DuplicatePolicy::of_write(WriteOperation::InsertOverwrite, &options).unwrap(), Keep);
-        }
-        assert!(WriteOptions::resolve([(POLICY, "ignore")]).is_err());
-    }
 
     #[test]
     fn duplicates_are_kept_dropped_or_named() {

@@ -72,9 +72,68 @@ impl RowOptions {
         })
     }
 
+    /// What happens to inserted rows whose keys are in the table, by all options.
+    #[must_use]
+    pub fn insert_policy(&self) -> DuplicatePolicy {
+        match self.duplicates {
+            DuplicatePolicy::Keep if self.drops_duplicates => DuplicatePolicy::Drop,
+            policy => policy,
+        }
+    }
+
     /// How many bytes of rows wait in memory, and where others do.
     #[must_use]
     pub fn memory(&self) -> RowMemory {
         RowMemory::new(SpillFolder::new(self.spill_folder.as_deref()), self.memory_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::duplicates::effective_operation;
+    use super::*;
+    use mortice_table::timeline::WriteOperation;
+
+    const POLICY: &str = option_names::DATASOURCE_INSERT_DUP_POLICY.name();
+    const DROP: &str = option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES.name();
+
+    #[test]
+    fn policies_by_option_and_operation() {
+        use DuplicatePolicy::{Drop as Dropped, Fail, Keep};
+        for (given, policy) in [
+            (&[][..], Keep),
+            (&[(POLICY, "none")], Keep),
+            (&[(POLICY, "DROP")], Dropped),
+            (&[(POLICY, "fail")], Fail),
+            (&[(DROP, "true")], Dropped),
+            (&[(DROP, "true"), (POLICY, "none")], Dropped),
+            (&[(DROP, "true"), (POLICY, "fail")], Fail),
+        ] {
+            let options = RowOptions::resolve(&WriteOptions::resolve(given.iter().copied()).unwrap()).unwrap();
+            assert_eq!(
+                DuplicatePolicy::of_write(WriteOperation::Insert, options.insert_policy()).unwrap(),
+                policy,
+                "{given:?}"
+            );
+            let (operation, sentence) = effective_operation(WriteOperation::Upsert, options.insert_policy());
+            let expected = if policy == Keep { WriteOperation::Upsert } else { WriteOperation::Insert };
+            assert_eq!((operation, sentence.is_some()), (expected, policy != Keep));
+            assert_eq!(
+                DuplicatePolicy::of_write(WriteOperation::BulkInsert, options.insert_policy()).is_ok(),
+                policy == Keep
+            );
+            assert_eq!(
+                DuplicatePolicy::of_write(WriteOperation::InsertOverwrite, options.insert_policy()).unwrap(),
+                Keep
+            );
+        }
+        assert!(WriteOptions::resolve([(POLICY, "ignore")]).is_err());
+    }
+
+    #[test]
+    fn rows_of_a_bulk_insert_are_not_sorted_by_default() {
+        let options = RowOptions::resolve(&WriteOptions::default()).unwrap();
+        assert_eq!(options.sort_mode, SortMode::None);
+        assert!(WriteOptions::resolve([(option_names::BULKINSERT_SORT_MODE, "SORTED")]).is_err());
     }
 }

@@ -47,15 +47,12 @@ impl SortMode {
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::RowOptions;
     use super::*;
-    use mortice_merge::config::WriteOptions;
 
     #[test]
     fn modes_by_hudis_names() {
-        let given = |options: &WriteOptions| RowOptions::resolve(options).map(|options| options.sort_mode);
-        let mode = |value: &str| given(&WriteOptions::resolve([(BULKINSERT_SORT_MODE, value)])?);
-        assert_eq!(given(&WriteOptions::default()).unwrap(), SortMode::None);
+        let mode = SortMode::parse;
+        assert_eq!(mode("NONE").unwrap(), SortMode::None);
         assert_eq!(mode("global_sort").unwrap(), SortMode::Global);
         assert!(mode("PARTITION_SORT").unwrap().sorts_by_key());
         assert!(mode("PARTITION_PATH_REPARTITION").unwrap().keeps_partitions_together());

@@ -116,8 +116,8 @@ impl DistributedWrite {
         let target = open_for_write(location, options, operation)?;
         let (table, options) = (target.latest(), target.settings());
         check_options(operation, &options.rows)?;
-        let (operation, changed) = effective_operation(operation, &options.rows);
-        let policy = DuplicatePolicy::of_write(operation, &options.rows)?;
+        let (operation, changed) = effective_operation(operation, options.rows.insert_policy());
+        let policy = DuplicatePolicy::of_write(operation, options.rows.insert_policy())?;
         let warnings = target.warnings().iter().cloned().chain(changed).collect();
         let index = choose_index(&table.config, &options.index)?;
         check_outputs(columns, operation, index.as_ref())?;

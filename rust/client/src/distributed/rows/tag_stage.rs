@@ -82,7 +82,7 @@ impl TagStage {
     /// The rows of an insert without those whose keys are in the table, if these are not to be written.
     fn without_duplicates(&self, rows: WriteRows, tagged: Tagged) -> Result<(WriteRows, Tagged)> {
         let OpenWrite { table, operation, settings, index, .. } = &self.write;
-        let policy = DuplicatePolicy::of_write(*operation, &settings.rows)?;
+        let policy = DuplicatePolicy::of_write(*operation, settings.rows.insert_policy())?;
         if policy == DuplicatePolicy::Keep {
             return Ok((rows, tagged));
         }

@@ -134,7 +134,7 @@ impl TaskInsert<'_> {
     fn check(&self, table: &OpenTable) -> Result<()> {
         let options = self.target.settings();
         check_options(self.operation, &options.rows)?;
-        if DuplicatePolicy::of_write(self.operation, &options.rows)? != DuplicatePolicy::Keep {
+        if DuplicatePolicy::of_write(self.operation, options.rows.insert_policy())? != DuplicatePolicy::Keep {
             return Err(Error::unsupported(
                 "inserts by tasks that look for no keys, with a policy for keys that are in the table (hoodie.datasource.insert.dup.policy, hoodie.datasource.write.insert.drop.duplicates); use mortice.spark.write",
             ));

@@ -13,7 +13,7 @@ mod plan;
 mod planned;
 
 pub use options::ClusteringOptions;
-pub(in crate::clustering) use options::{Curve, RowLayout};
+pub(crate) use options::{Curve, RowLayout};
 pub(crate) use plan::clustering_plan;
 pub(crate) use planned::planned_clustering;
 pub use planned::{PlannedClustering, PlannedGroup};

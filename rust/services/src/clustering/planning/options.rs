@@ -31,7 +31,7 @@ pub(super) enum PartitionMode {
 
 /// How columns make an order (`LayoutOptimizationStrategy`, `SpatialCurveCompositionStrategyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::clustering) enum RowLayout {
+pub(crate) enum RowLayout {
     /// By the first column, then by the next.
     Linear,
     /// Along a curve through the values.
@@ -42,7 +42,7 @@ pub(in crate::clustering) enum RowLayout {
 
 /// A curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::clustering) enum Curve {
+pub(crate) enum Curve {
     /// The bits of the columns, interleaved.
     ZOrder,
     /// The Hilbert curve: without jumps.
@@ -69,7 +69,7 @@ pub struct ClusteringOptions {
     pub(super) selected: Option<Vec<String>>,
     pub(super) pattern: Option<String>,
     /// How columns make an order.
-    pub(in crate::clustering) layout: RowLayout,
+    pub(crate) layout: RowLayout,
 }
 
 impl ClusteringOptions {
