@@ -11,6 +11,7 @@
 //! | `clustering/` | file groups rewritten in another order and size; `planning/` is below transactions |
 //! | `bucket_merge/` | buckets with several file groups, made one again |
 //! | `verify/` | whether a table agrees with itself |
+//! | `erasure/` | rows of which no file holds anything any more |
 //! | `build_metadata` | the metadata table that a user asks for |
 //! | `inline_options`, `inline_services` | table services after a write: which, and their run |
 //! | `data_paths` | paths of plans and markers, checked before anything is deleted |
@@ -31,6 +32,7 @@ mod cleaning;
 pub mod clustering;
 pub mod compaction;
 mod data_paths;
+mod erasure;
 mod inline_options;
 mod inline_services;
 mod listings;
@@ -55,6 +57,10 @@ pub use cleaning::{
 pub use clustering::{ClusteringResult, PlannedClustering, PlannedGroup, plan_clustering, run_clustering};
 pub use compaction::{
     CompactionResult, PlannedCompaction, plan_compaction, plan_log_compaction, run_compaction, run_log_compaction,
+};
+pub use erasure::{
+    ErasedValues, ErasureReads, ErasureReport, ErasureRequest, ErasureWrites, LocalReads, distinct_values,
+    is_in_records, plan_erasure, run_erasure, search_files,
 };
 pub use inline_options::{InlineServices, InlineStep};
 pub use inline_services::{execute_in_process, run_inline_services};
