@@ -286,10 +286,11 @@ def steps(kind: str) -> Callable[[_Command], _Command]:
 
 def service(
     method: str, example: str, *, unit: str = "", kind: str | None = None, several: bool = True
-) -> Callable[[Callable[..., None]], Callable[..., object]]:
+) -> Callable[[Callable[..., int | None]], Callable[..., object]]:
     """Makes a command of a method of `Table` out of a function that prints what it has done, or would do.
 
-    The function is called with the target, the result, and whether it is that of a dry run: of `plan_METHOD`.
+    The function is called with the target, the result, and whether it is that of a dry run: of `plan_METHOD`. It may
+    return an exit status.
 
     Args:
         method: The method.
@@ -299,13 +300,13 @@ def service(
         several: Whether it can be run for several tables.
     """
 
-    def decorate(show: Callable[..., None]) -> Callable[..., object]:
+    def decorate(show: Callable[..., int | None]) -> Callable[..., object]:
         @functools.wraps(show)
-        def run(target: Target, *, dry_run: bool, progress: bool = False, **arguments: object) -> None:
+        def run(target: Target, *, dry_run: bool, progress: bool = False, **arguments: object) -> int | None:
             call = getattr(target.table(), f"plan_{method}" if dry_run else method)
             with service_progress(unit, progress):
                 done = call(**arguments)
-            show(target, done, is_plan=dry_run)
+            return show(target, done, is_plan=dry_run)
 
         command = service_options(example, has_progress=bool(unit))((on_tables if several else on_table)(run))
         return command if kind is None else steps(kind)(command)

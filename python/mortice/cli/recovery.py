@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from mortice._mortice import Finding, RestoreResult, RollbackResult, SavepointResult
+from mortice._mortice import Finding, RepairResult, RestoreResult, RollbackResult, SavepointResult
 from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, on_tables, service, service_options
 
 
@@ -108,17 +108,15 @@ def verify(target: Target, *, keys: bool, global_keys: bool, no_contents: bool) 
 @click.option(
     "--merge-buckets", is_flag=True, help="Also make one file group of those of each bucket that has several."
 )
-@service_options(LOCK, has_progress=False)
-@on_tables
-def repair(target: Target, *, merge_buckets: bool, dry_run: bool, options: dict[str, str]) -> int:
+@service("repair", LOCK)
+def repair(target: Target, done: RepairResult, *, is_plan: bool) -> int:
     """Delete what stopped writers left.
 
     Deletes stale markers, dead heartbeats, and data files that no instant accounts for. Exits with status 1 if
     something is wrong that stays.
     """
-    done = target.table().repair(options, dry_run=dry_run, merge_buckets=merge_buckets)
     size = sum(one.bytes or 0 for one in done.repaired)
-    would = "would be repaired" if dry_run else "repaired"
+    would = "would be repaired" if is_plan else "repaired"
     lines = [f"{len(done.repaired)} {would}, {size:,} bytes"]
     if done.merged is not None:
         lines.insert(0, f"file groups of buckets were merged by commit {done.merged.instant}")
