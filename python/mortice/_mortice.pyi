@@ -12,7 +12,7 @@ from typing_extensions import Self
 from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import ArrowRows, ArrowStream
 from mortice.values.argument_types import ArrowSchema as HasArrowSchema
-from mortice.values.native_types import NativeSlice, ReadReport, TaskRunner
+from mortice.values.native_types import ErasureTasks, NativeSlice, ReadReport, TaskRunner
 
 __all__ = [
     "AlterTableStatement",
@@ -34,6 +34,8 @@ __all__ = [
     "CompactResult",
     "CreateTableStatement",
     "DistributedWrite",
+    "ErasedValues",
+    "Erasure",
     "Expression",
     "FileGroupStats",
     "Filter",
@@ -82,6 +84,7 @@ __all__ = [
     "create_table",
     "create_table_by_options",
     "debug_build",
+    "distinct_values",
     "forget_schema",
     "has_hdfs",
     "is_stream_batch_written",
@@ -937,6 +940,86 @@ class RestoreResult(_Result):
         """The writes that were undone, or would be, newest first. Their `rollback_instant` is None."""
 
 @final
+class Erasure(_Result):
+    """What `Table.erase` has done, or `Table.plan_erase` would do. It does not contain what was erased."""
+
+    __match_args__ = (
+        "table",
+        "columns",
+        "rows",
+        "commits",
+        "savepoints",
+        "started",
+        "finished",
+        "files_read",
+        "bytes_read",
+        "values_searched",
+    )
+    def __new__(
+        cls,
+        table: str,
+        columns: list[str],
+        rows: int,
+        commits: list[str] = ...,
+        savepoints: dict[str, int] = ...,
+        started: str | None = None,
+        finished: str | None = None,
+        files_read: int = 0,
+        bytes_read: int = 0,
+        values_searched: int = 0,
+    ) -> Erasure: ...
+    @property
+    def table(self) -> str:
+        """The table's base path."""
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the filters."""
+    @property
+    def rows(self) -> int:
+        """The number of rows that the filters select now."""
+    @property
+    def commits(self) -> list[str]:
+        """The instants of what was done: the delete, compactions, cleans."""
+    @property
+    def savepoints(self) -> dict[str, int]:
+        """Savepoints that hold such rows, and how many: an erasure is refused while there are some."""
+    @property
+    def started(self) -> str | None:
+        """When it began, in UTC."""
+    @property
+    def finished(self) -> str | None:
+        """When all files had been read, in UTC."""
+    @property
+    def files_read(self) -> int:
+        """The number of files that remained, all of which were read."""
+    @property
+    def bytes_read(self) -> int:
+        """Their size."""
+    @property
+    def values_searched(self) -> int:
+        """The number of values that were searched for: record keys, constants of the filters, and values that no other row
+        has."""
+    def to_json(self) -> str:
+        """Returns the audit record as JSON."""
+
+@final
+class ErasedValues:
+    """The values of erased rows, which files are searched for in tasks of an engine. It pickles.
+
+    Args:
+        columns: Batches of values, each of one column.
+    """
+
+    def __new__(cls, columns: Sequence[ArrowRows]) -> ErasedValues: ...
+    def search(self, uri: str, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """Reads files of a table, by their paths within it. Returns those that have values, and how."""
+    def is_in(self, records: ArrowRows) -> bool:
+        """Returns whether strings and binary values of records contain a value."""
+
+def distinct_values(data: ArrowRows) -> list[ArrowBatch]:
+    """Returns the distinct values, without null, of each column of Arrow data, each in a batch."""
+
+@final
 class Finding(_Result):
     """One thing that is wrong with a table."""
 
@@ -1214,6 +1297,18 @@ class Table:
     def repair(self, options: Mapping[str, str], merge_buckets: bool) -> RepairResult:
         """Repairs the table; with `merge_buckets` makes one file group of those of each bucket that has several, before."""
     def plan_repair(self, options: Mapping[str, str], merge_buckets: bool) -> RepairResult: ...
+    def erase(
+        self,
+        filters: _Filters,
+        options: Mapping[str, str],
+        table: object,
+        *,
+        tasks: ErasureTasks | None = None,
+        merger: object | None = None,
+    ) -> Erasure:
+        """Erases the rows that filters select. `table` deletes, compacts, cleans and builds the metadata table, by the
+        methods of `mortice.Table`; `tasks`, if given, do the first two, and read rows and files."""
+    def plan_erase(self, filters: _Filters, *, merger: object | None = None) -> Erasure: ...
 
 @final
 class Follower:

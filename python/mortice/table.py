@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NoReturn, ParamSpec, TypeVar, overload
 
@@ -20,6 +21,7 @@ from mortice._mortice import (
     ClusterResult,
     Commit,
     CompactResult,
+    Erasure,
     MetadataResult,
     PlannedCompaction,
     RepairResult,
@@ -39,15 +41,13 @@ from mortice.reading.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.reading.read_options import ReadOptions, checked_read_options
 from mortice.reading.scan import Scan, checked_subscript
 from mortice.reading.split import pickled
-from mortice.services import erasure
-from mortice.services.erasure_work import ProcessWork
 from mortice.values.argument_types import CredentialsFunction, Options, Rows, StorageOptions
 from mortice.values.credentials import CREDENTIALS, supplier_of
 from mortice.values.file_slice import FileSlice, FileSlices
 from mortice.values.frames import DtypeBackend
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.meta_columns import without_meta
-from mortice.values.native_types import TaskRunner
+from mortice.values.native_types import ErasureTasks, TaskRunner
 from mortice.values.observe import observed
 from mortice.values.options import (
     DEFAULT_HOLES,
@@ -1150,7 +1150,7 @@ class Table(metaclass=_TableClass):
         options: Options | None = None,
         *,
         audit: str | os.PathLike[str] | None = None,
-    ) -> erasure.Erasure:
+    ) -> Erasure:
         """Erases rows so that no file of the table holds them, and proves it: for a legal duty to delete.
 
             table.erase([("customer", "=", "c-4711")], audit="erasure-2024-0815.json")
@@ -1175,13 +1175,36 @@ class Table(metaclass=_TableClass):
             TableServiceError: The rows are deleted, but a value is still in a file, which the message names.
             InvalidArgumentError: The filters do not fit the table, or select all rows.
         """
-        done = erasure.erase(self, filters, options, audit, ProcessWork(self, Table))
-        self.refresh()
-        return done
+        return self.erase_by(None, filters, options, audit)
 
-    def plan_erase(self, filters: Filters) -> erasure.Erasure:
+    def plan_erase(self, filters: Filters) -> Erasure:
         """Returns what `erase` would do: the number of rows, and the savepoints for which it would be refused."""
-        return erasure.plan_erase(self, filters, ProcessWork(self, Table))
+        self.refresh()
+        return self._native.plan_erase(normal_form(filters, self._columns_of_table) or [], merger=self._merging())
+
+    def erase_by(
+        self,
+        tasks: ErasureTasks | None,
+        filters: Filters,
+        options: Options | None,
+        audit: str | os.PathLike[str] | None,
+    ) -> Erasure:
+        """Erases rows as `erase`; tasks of an engine find and delete them, and read the files that remain.
+
+        Args:
+            tasks: The tasks; None is this process.
+            filters: As for `erase`.
+            options: As for `erase`.
+            audit: As for `erase`.
+        """
+        terms, given = normal_form(filters, self._columns_of_table) or [], self._given(options)
+        if audit is not None and Path(audit).resolve().is_relative_to(Path(self.uri.removeprefix("file://")).resolve()):
+            raise InvalidArgumentError("the audit record must not be in the folder of the table")
+        done = self._native.erase(terms, given, self, tasks=tasks, merger=self._merging())
+        self._forget()
+        if audit is not None:
+            Path(audit).write_text(done.to_json() + "\n", encoding="utf-8")
+        return done
 
     def compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
         """Merges log files into base files: executes what is pending, also what Hudi planned, then plans and executes.
@@ -1709,7 +1732,7 @@ class Table(metaclass=_TableClass):
         return visible_text(f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}))")
 
 
-_INTERNAL = frozenset({"by_tasks", "position_here", "prepare", "preview"})
+_INTERNAL = frozenset({"by_tasks", "erase_by", "position_here", "prepare", "preview"})
 """Methods that other modules of mortice call."""
 
 

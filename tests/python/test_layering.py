@@ -14,7 +14,7 @@ FLOORS = [
     {"expressions"},
     {"reading", "queries"},
     {"writing"},
-    {"services", "insight"},
+    {"insight"},
     {"catalogs"},
     {"table", "create_table", "catalog_sync"},
     {"engines"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -197,7 +196,7 @@ def erase(
     if not dry_run:
         read = f"{erasure.files_read:,} files that remain were searched for {erasure.values_searched:,} values"
         lines = [f"erased {erasure.rows:,} rows in {len(erasure.commits):,} commits; {read}, and have none"]
-    document = dataclasses.asdict(erasure)
+    document = erasure.to_dict()
     target.show(document, list(document), target.if_csv([list(document.values())]), lines)
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
-__all__ = ["NativeFile", "NativeSlice", "ReadReport", "TaskRunner"]
+if TYPE_CHECKING:
+    from mortice._mortice import ArrowBatch, ErasedValues
+    from mortice.values.argument_types import ArrowRows
+
+__all__ = ["ErasureTasks", "NativeFile", "NativeSlice", "ReadReport", "TaskRunner"]
 
 
 class NativeFile(TypedDict):
@@ -91,3 +96,33 @@ class TaskRunner(Protocol):
             then: The stage that gets the chunks.
             partitions: Partitions of the shuffled chunks.
         """
+
+
+class ErasureTasks(Protocol):
+    """The parts of an erasure that tasks of an engine do. Filters are lists of lists of terms."""
+
+    def count(self, filters: object, as_of: str | None) -> int:
+        """Returns the number of rows that filters select."""
+
+    def count_unaided(self, filters: object) -> int:
+        """Returns the number of rows that filters select, of the newest state and of base files alone, whichever is
+        greater. Files are listed in the storage, and none is left out by statistics or indexes.
+        """
+
+    def values(self, columns: Sequence[str], filters: object) -> Iterable[ArrowRows]:
+        """Returns batches with the distinct values, without null, of columns of the rows that filters select."""
+
+    def shared(self, column: str, values: ArrowBatch) -> Iterable[ArrowRows]:
+        """Returns batches with the values of a column, out of some, that rows have."""
+
+    def search(self, files: Sequence[tuple[str, int]], erased: ErasedValues) -> Sequence[tuple[str, str]]:
+        """Returns the files, out of some with their sizes, that have values of erased rows, and how."""
+
+    def is_in_metadata(self, erased: ErasedValues) -> bool:
+        """Returns whether records of the metadata table have values of erased rows."""
+
+    def delete_where(self, filters: object, options: Mapping[str, str]) -> object:
+        """Deletes the rows that filters select."""
+
+    def compact(self, options: Mapping[str, str]) -> object:
+        """Executes and plans compactions."""

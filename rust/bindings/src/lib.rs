@@ -21,6 +21,7 @@ mod create_table;
 mod credentials;
 mod distributed;
 mod distributed_service;
+mod erase;
 mod errors;
 mod expression;
 mod filter;
@@ -96,6 +97,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
     add_stream_functions(module)?;
     add_option_functions(module)?;
+    module.add_class::<erase::ErasedValues>()?;
+    module.add_function(wrap_pyfunction!(erase::distinct_values, module)?)?;
     add_results(module)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
@@ -128,6 +131,7 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::PlannedCompaction>()?;
     module.add_class::<compact::PlannedSlice>()?;
     module.add_class::<compact::CompactResult>()?;
+    module.add_class::<erase::Erasure>()?;
     module.add_class::<metadata::MetadataResult>()?;
     needs::add(module)?;
     module.add_class::<restore::RestoreResult>()?;

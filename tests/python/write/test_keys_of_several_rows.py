@@ -11,7 +11,6 @@ import pytest
 
 import mortice
 from mortice.errors import InvalidArgumentError, MorticeError, TableServiceError
-from mortice.services.erasure_work import ProcessWork
 from support.tables.repeated_keys import (
     AGAIN,
     COW,
@@ -246,7 +245,7 @@ def test_an_erasure_reads_the_table_again(tmp_path, monkeypatch):
     """A row that is left is found, though its values count as those of another row."""
     state = State(one_file, COW)
     table = state.build(tmp_path / "t")
-    monkeypatch.setattr(ProcessWork, "delete_where", lambda *_: None)
+    monkeypatch.setattr(mortice.Table, "delete_where", lambda *_: None)
     with pytest.raises(TableServiceError, match="2 rows that the filters select are in the table"):
         table.erase([("id", "=", "k")], state.options)
     assert len(rows_of(table, "k")) == 2

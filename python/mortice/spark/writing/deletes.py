@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mortice._mortice import Commit
+from mortice import _mortice
+from mortice._mortice import ArrowBatch, Commit, ErasedValues, Erasure
 from mortice.catalogs.run import asked_for, without_sync
 from mortice.expressions.filters import Filters
 from mortice.queries import ReadOptimized, Snapshot
 from mortice.reading.scan import Scan
-from mortice.reading.split import Split, record_batches
-from mortice.services import erasure
+from mortice.reading.split import Split
 from mortice.spark.execution.data_frame import collected, count_rows, data_frame, task_numbers
 from mortice.spark.execution.task_errors import aborted_on_error, typed_errors
 from mortice.spark.execution.worker import WorkerOptions
@@ -30,8 +29,6 @@ from mortice.writing.writes import GENERATED_KEY, terms_to_delete
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from mortice.services.remains import Erased
 
 __all__ = ["delete_where", "erase"]
 
@@ -102,7 +99,7 @@ def erase(
     options: Mapping[str, Any] | None = None,
     *,
     audit: str | os.PathLike[str] | None = None,
-) -> erasure.Erasure:
+) -> Erasure:
     """Erases rows as `Table.erase`, in tasks of Spark. Works on Spark 3.5 and later, also on Connect.
 
         mortice.spark.erase(spark, "/lake/trips", [("customer", "=", "c-4711")], audit="erasure-2024-0815.json")
@@ -125,7 +122,7 @@ def erase(
     target = WriteTarget.from_options(uri, options)
     table = Table(target.uri, storage_options=target.storage_options(spark))
     with typed_errors():
-        return erasure.erase(table, filters, target.options, audit, _TaskWork(spark, table, options or {}))
+        return table.erase_by(_TaskWork(spark, table, options or {}), filters, target.options, audit)
 
 
 class _TaskWork:
@@ -143,44 +140,46 @@ class _TaskWork:
         self._options = options
 
     def count(self, terms: Any, as_of: str | None = None) -> int:
-        """As `ErasureWork.count`."""
+        """As `ErasureTasks.count`."""
         return count_rows(self._spark, self._scan([], terms, as_of))
 
     def count_unaided(self, terms: Any) -> int:
-        """As `ErasureWork.count_unaided`."""
-        table = Table(self._table.uri, read_options=erasure.UNAIDED)
+        """As `ErasureTasks.count_unaided`."""
+        table = Table(self._table.uri, use_metadata=False, use_column_stats=False, use_record_index=False, prune=False)
         queries = (Snapshot([], terms), ReadOptimized([], terms))
         return max(count_rows(self._spark, table.prepare(query).scan()) for query in queries)
 
-    def values(self, columns: Sequence[str], terms: Any) -> dict[str, pa.Array]:
-        """As `ErasureWork.values`."""
-        from mortice.services.remains import distinct_values
-
+    def values(self, columns: Sequence[str], terms: Any) -> list[pa.RecordBatch]:
+        """As `ErasureTasks.values`."""
         rows = collected(self._spark, self._scan(columns, terms), _values_of_splits, _VALUES)
-        return distinct_values(batch for row in rows for batch in pa.ipc.open_stream(bytes(row[0])))
+        return [batch for row in rows for batch in pa.ipc.open_stream(bytes(row[0]))]
 
-    def delete_where(self, terms: Any, options: Mapping[str, Any] | None) -> None:
-        """As `ErasureWork.delete_where`."""
-        delete_where(self._spark, self._table.uri, terms, {**self._options, **(options or {})})
+    def shared(self, column: str, values: ArrowBatch) -> list[pa.RecordBatch]:
+        """As `ErasureTasks.shared`."""
+        return self.values([column], [[(column, "in", pa.record_batch(values).column(0).to_pylist())]])
 
-    def compact(self, options: Mapping[str, Any] | None) -> None:
-        """As `ErasureWork.compact`."""
-        compact(self._spark, self._table.uri, {**self._options, **(options or {})})
+    def delete_where(self, terms: Any, options: Mapping[str, str]) -> None:
+        """As `ErasureTasks.delete_where`."""
+        delete_where(self._spark, self._table.uri, terms, {**self._options, **options})
 
-    def search(self, paths: Sequence[Path], erased: Erased) -> Iterable[tuple[Path, str]]:
-        """As `ErasureWork.search`."""
-        count = min(len(paths), _FILE_TASKS * parallelism(self._spark))
+    def compact(self, options: Mapping[str, str]) -> None:
+        """As `ErasureTasks.compact`."""
+        compact(self._spark, self._table.uri, {**self._options, **options})
+
+    def search(self, files: Sequence[tuple[str, int]], erased: ErasedValues) -> list[tuple[str, str]]:
+        """As `ErasureTasks.search`."""
+        count = min(len(files), _FILE_TASKS * parallelism(self._spark))
         if not count:
             return []
-        by_size = sorted(paths, key=lambda path: path.stat().st_size, reverse=True)
-        tasks = [[str(path) for path in by_size[task::count]] for task in range(count)]
-        found = task_numbers(self._spark, count).mapInArrow(_SearchFiles(tasks, erased), spark_schema(_FILES))
-        rows = found.collect()
-        return sorted((Path(row[0]), str(row[1])) for row in rows)
+        by_size = sorted(files, key=lambda file: file[1], reverse=True)
+        tasks = [[path for path, _ in by_size[task::count]] for task in range(count)]
+        search = _SearchFiles(self._table.uri, tasks, erased)
+        rows = task_numbers(self._spark, count).mapInArrow(search, spark_schema(_FILES)).collect()
+        return sorted((str(row[0]), str(row[1])) for row in rows)
 
-    def is_in_metadata(self, folder: Path, erased: Erased) -> bool:
-        """As `ErasureWork.is_in_metadata`."""
-        scan = Table(str(folder)).prepare(Snapshot()).scan()
+    def is_in_metadata(self, erased: ErasedValues) -> bool:
+        """As `ErasureTasks.is_in_metadata`."""
+        scan = Table(f"{self._table.uri.rstrip('/')}/.hoodie/metadata").prepare(Snapshot()).scan()
         found = collected(self._spark, scan, partial(_search_records, erased=erased), _IS_FOUND)
         return any(row[0] for row in found)
 
@@ -190,43 +189,37 @@ class _TaskWork:
 
 def _values_of_splits(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
     """Yields the distinct values of each column of the splits of a task, as a stream of Arrow."""
-    from mortice.services.remains import distinct_values
-
-    found = distinct_values(batch for split in splits for batch in record_batches(split.stream()))
-    for name, values in found.items():
-        batch = pa.record_batch({name: values})
+    for batch in (pa.record_batch(one) for split in splits for one in _mortice.distinct_values(split.stream())):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], pa.binary())], schema=_VALUES)
 
 
-def _search_records(splits: Iterable[Split], erased: Erased) -> Iterator[pa.RecordBatch]:
+def _search_records(splits: Iterable[Split], erased: ErasedValues) -> Iterator[pa.RecordBatch]:
     """Yields whether records of the metadata table have values of erased rows."""
-    from mortice.services.remains import is_in_records
-
-    batches = (batch for split in splits for batch in record_batches(split.stream()))
-    yield pa.record_batch([pa.array([is_in_records(batches, erased)])], schema=_IS_FOUND)
+    is_found = any(erased.is_in(split.stream()) for split in splits)
+    yield pa.record_batch([pa.array([is_found])], schema=_IS_FOUND)
 
 
 class _SearchFiles:
     """A function for `mapInArrow` over a range of numbers: it searches the files of each task.
 
     Args:
-        tasks: The paths of each task.
+        uri: The table's base path.
+        tasks: The paths of each task, within the table.
         erased: The values.
     """
 
-    def __init__(self, tasks: Sequence[Sequence[str]], erased: Erased) -> None:
+    def __init__(self, uri: str, tasks: Sequence[Sequence[str]], erased: ErasedValues) -> None:
+        self.uri = uri
         self.tasks = tasks
         self.erased = erased
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from mortice.services.remains import search_files
-
         WorkerOptions().prepare()
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                found = list(search_files([Path(path) for path in self.tasks[number]], self.erased))
-                rows = [{"path": str(path), "why": why} for path, why in found]
+                found = self.erased.search(self.uri, self.tasks[number])
+                rows = [{"path": path, "why": why} for path, why in found]
                 yield pa.RecordBatch.from_pylist(rows, schema=_FILES)

@@ -1,1 +1,0 @@
-"""Table services: actions on a table that are not writes of rows."""
