@@ -1299,7 +1299,7 @@ class Table:
     def plan_repair(self, options: Mapping[str, str], merge_buckets: bool) -> RepairResult: ...
     def erase(
         self,
-        filters: _Filters,
+        filters: Filter | None,
         options: Mapping[str, str],
         table: object,
         *,
@@ -1308,7 +1308,7 @@ class Table:
     ) -> Erasure:
         """Erases the rows that filters select. `table` deletes, compacts, cleans and builds the metadata table, by the
         methods of `mortice.Table`; `tasks`, if given, do the first two, and read rows and files."""
-    def plan_erase(self, filters: _Filters, *, merger: object | None = None) -> Erasure: ...
+    def plan_erase(self, filters: Filter | None, *, merger: object | None = None) -> Erasure: ...
 
 @final
 class Follower:

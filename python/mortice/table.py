@@ -1180,7 +1180,7 @@ class Table(metaclass=_TableClass):
     def plan_erase(self, filters: Filters) -> Erasure:
         """Returns what `erase` would do: the number of rows, and the savepoints for which it would be refused."""
         self.refresh()
-        return self._native.plan_erase(normal_form(filters, self._columns_of_table) or [], merger=self._merging())
+        return self._native.plan_erase(normal_form(filters, self._columns_of_table), merger=self._merging())
 
     def erase_by(
         self,
@@ -1197,7 +1197,7 @@ class Table(metaclass=_TableClass):
             options: As for `erase`.
             audit: As for `erase`.
         """
-        terms, given = normal_form(filters, self._columns_of_table) or [], self._given(options)
+        terms, given = normal_form(filters, self._columns_of_table), self._given(options)
         if audit is not None and Path(audit).resolve().is_relative_to(Path(self.uri.removeprefix("file://")).resolve()):
             raise InvalidArgumentError("the audit record must not be in the folder of the table")
         done = self._native.erase(terms, given, self, tasks=tasks, merger=self._merging())

@@ -12,11 +12,11 @@ use mortice::{Error, ErrorKind, storage};
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use crate::filter::filter;
 use crate::arrow::ArrowBatch;
 use crate::arrow_in::ArrowInput;
 use crate::errors::{keep_raised, raised, released};
 use crate::expression::one_batch;
+use crate::filter::filter;
 use crate::merger::handle;
 use crate::results::{fields_repr, result_class};
 use crate::table::Table;

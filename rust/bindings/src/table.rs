@@ -345,6 +345,7 @@ impl Table {
 
     fn read_optimized(
         &self,
+        py: Python<'_>,
         columns: Option<Vec<String>>,
         filters: FilterArgument<'_>,
         as_of: Option<String>,

@@ -7,10 +7,10 @@ use mortice::client::WriteInput;
 use mortice::timeline::WriteOperation;
 use pyo3::prelude::*;
 
-use crate::filter::{FilterArgument, filter};
 use crate::arrow_in::ArrowInput;
 use crate::commit::{Commit, commit_of_write};
 use crate::errors::raised;
+use crate::filter::{FilterArgument, filter};
 use crate::table::Table;
 use crate::validator::validator as validator_of;
 

@@ -30,8 +30,7 @@ impl ExpressionText {
     }
 
     /// Returns the error for the text: what is wrong, at which place, counted from 0 and shown from 1.
-    #[must_use]
-    pub fn refused(&self, at: usize, what: &str) -> Error {
+    pub(crate) fn refused(&self, at: usize, what: &str) -> Error {
         if self.grammar == Grammar::Statement {
             return self.refused_line(at, what);
         }
