@@ -22,10 +22,12 @@
 //! | `services/` | table services whose plans tasks execute |
 //! | `rows/` | a write of rows: its stages, and the driver |
 //! | `indexes/` | verifications, and indexes of the metadata table |
+//! | `few_rows` | the stages of a write of few rows after the first, in the driver's process |
 //! | `run_stage` | a stage, from its serialised form |
 //! | `reread` | payloads read and written again, for tests |
 
 mod exchange;
+mod few_rows;
 mod indexes;
 #[cfg(any(test, feature = "testing"))]
 mod reread;

@@ -9,13 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use arrow_select::filter::filter_record_batch;
+use arrow_schema::{DataType, Field, Schema};
 
 use super::chosen_columns::{STORED_PREFIX, side};
-use super::chosen_rows::{DELETES_COLUMN, UPDATES_COLUMN, set_values};
+use super::chosen_rows::{DELETES_COLUMN, UPDATES_COLUMN};
 use super::clauses::{MergeClauses, NotMatched};
 use super::given_keys::GivenKeys;
 use super::key_text::key_text;
@@ -24,10 +23,11 @@ use super::matching::strings;
 use super::ordering::{LateRows, late_rows};
 use super::plan::MergePlan;
 use super::repeated_keys::{DistinctKeys, repeated_key};
-use super::run::{own_columns, with_damage_of, write_merged, written_columns};
+use super::run::{with_damage_of, write_merged, written_columns};
+use super::set_rows::{only, set_values};
 use super::shadowed::check_inserts;
 use super::stored_rows::query_of_keys;
-use super::table_types::columns_of_table;
+use super::table_types::{columns_of_table, own_columns};
 use crate::WriteInput;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
@@ -209,13 +209,4 @@ fn empty_paths(rows: usize) -> StringArray {
 fn marks(batch: &RecordBatch, name: &str) -> Result<BooleanBuffer> {
     let column = batch.column_by_name(name).and_then(|column| column.as_boolean_opt());
     column.map(set_values).ok_or_else(|| Error::invalid_argument(format!("changed rows have no marks {name:?}")))
-}
-
-/// Some rows.
-pub(crate) fn only(batch: &RecordBatch, rows: &BooleanBuffer) -> Result<RecordBatch> {
-    if rows.len() == batch.num_rows() && rows.count_set_bits() == rows.len() {
-        return Ok(batch.clone());
-    }
-    let unfit = |error: ArrowError| Error::internal("changed rows cannot be selected").caused_by(error);
-    filter_record_batch(batch, &BooleanArray::from(rows.clone())).map_err(unfit)
 }

@@ -8,7 +8,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field};
 use arrow_select::zip::zip;
 
-use super::changed_rows::{first_other, only, other_place};
+use super::changed_rows::{first_other, other_place};
 use super::chosen_columns::refuse_misfits;
 use super::chosen_rows::ChosenRows;
 use super::clauses::ClauseAction;
@@ -17,6 +17,7 @@ use super::matching::strings;
 use super::ordering::{LateRows, late_rows};
 use super::plan::MergePlan;
 use super::repeated_keys::repeated_key;
+use super::set_rows::only;
 use super::table_types::batch_of;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;

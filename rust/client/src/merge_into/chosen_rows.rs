@@ -8,9 +8,9 @@ use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use arrow_select::zip::zip;
 
-use super::changed_rows::only;
 use super::clauses::ClauseAction;
 use super::plan::MergePlan;
+use super::set_rows::only;
 use super::table_types::batch_of;
 use mortice_base::error::{Error, Result};
 pub use mortice_write::rows::{DELETES_KEY as DELETES_COLUMN, UPDATES_KEY as UPDATES_COLUMN};
@@ -93,14 +93,6 @@ impl MergePlan {
             });
         }
         Ok(made.unwrap_or_else(|| new_null_array(field.data_type(), count)))
-    }
-}
-
-/// Where values are true, and not null.
-pub(crate) fn set_values(flags: &BooleanArray) -> BooleanBuffer {
-    match flags.nulls() {
-        None => flags.values().clone(),
-        Some(valid) => flags.values() & valid.inner(),
     }
 }
 

@@ -23,6 +23,7 @@
 //! | `stored_rows` | the stored rows of keys |
 //! | `matching` | which given row matches which stored row |
 //! | `partitions` | stored rows whose paths do not say the values of their partition columns |
+//! | `set_rows` | rows that are set in a column of flags |
 //! | `selected_rows` | which rows a filter selects |
 //! | `ordering` | updates that readers would not show |
 //! | `shadowed` | inserts that readers would not show |
@@ -50,6 +51,7 @@ mod refusals;
 mod repeated_keys;
 mod run;
 mod selected_rows;
+mod set_rows;
 mod shadowed;
 mod spelling;
 mod stored_rows;
@@ -57,15 +59,16 @@ mod table_types;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use changed_rows::{check_changes, only, rows_of_keys, write_changes};
+pub(crate) use changed_rows::{check_changes, rows_of_keys, write_changes};
 pub use chosen_checks::{REPEATED, matched_twice};
 pub use chosen_columns::{ACTION_COLUMN, GIVEN_PREFIX, MISFIT_COLUMN, STORED_PREFIX};
-pub(crate) use chosen_rows::set_values;
 pub use chosen_rows::{DELETES_COLUMN, UPDATES_COLUMN};
 pub use clauses::{ClauseAction, MergeClauses, NotMatched, RowAction};
 pub(crate) use key_text::key_value;
 pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
 pub use run::merge_into;
-pub(crate) use run::{own_columns, with_damage_of};
+pub(crate) use run::with_damage_of;
+pub(crate) use set_rows::{only, set_values};
 pub(crate) use shadowed::{ShadowRules, refuse_shadowed};
+pub(crate) use table_types::own_columns;

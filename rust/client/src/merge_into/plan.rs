@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::clauses::{ClauseAction, MergeClauses, NotMatched, RowAction};
 use super::refusals::check_table;
-use super::run::own_columns;
 use super::spelling::{check_names, spelled};
+use super::table_types::own_columns;
 use crate::read_state::MergeSource;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{MergeMode, ParsedOptions, TableConfig, TableType};

@@ -13,7 +13,6 @@ use super::plan::MergePlan;
 use crate::WriteInput;
 use crate::write::write_rows;
 use mortice_base::error::Result;
-use mortice_base::names::meta_columns;
 use mortice_commit::commit::CommitValidator;
 use mortice_commit::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_formats::filter::Filter;
@@ -70,11 +69,6 @@ pub(super) fn write_merged(
     let location = TableLocation::new(&table.uri, &table.storage_options);
     let target = WritableTable::of_table(&location, Arc::clone(table), options, "upsert")?;
     write_rows(target, WriteOperation::Upsert, input, Some(plan.source()))
-}
-
-/// The columns of a table without meta columns.
-pub(crate) fn own_columns(columns: &Schema) -> impl Iterator<Item = &FieldRef> {
-    columns.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()))
 }
 
 pub(super) fn written_columns(plan: &MergePlan) -> Schema {

@@ -6,6 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{FieldRef, Schema};
 
 use mortice_base::error::{Error, Result};
+use mortice_base::names::meta_columns;
 use mortice_write::rows::{Rules, ValuePlace};
 
 /// The columns of a batch that a table has, in the types of the table; the others as they are.
@@ -31,6 +32,11 @@ pub(super) fn columns_of_table(batch: &RecordBatch, columns: &Schema, fills: boo
         }
     }
     batch_of(fields, arrays, batch.num_rows())
+}
+
+/// The columns of a table without meta columns.
+pub(crate) fn own_columns(columns: &Schema) -> impl Iterator<Item = &FieldRef> {
+    columns.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name().as_str()))
 }
 
 /// A batch of columns, of which there may be none.

@@ -7,14 +7,12 @@
 //! | `placer`, `tags` | places and tags of rows |
 //! | `driver`, `next_step` | the driver's part, step by step, and what it decides |
 //! | `assigned` | its tasks, and what they have to report |
-//! | `few_rows` | the stages after the first, in the driver's process |
 //! | `insert_stage` | rows that are written where they are, to new file groups |
 //! | `task_insert` | a write of such tasks, whose driver's parts run in several processes |
 
 mod assigned;
 mod deleted_rows;
 mod driver;
-mod few_rows;
 mod insert_stage;
 mod keys_stage;
 mod move_stage;

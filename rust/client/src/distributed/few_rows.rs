@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use arrow_array::{Int64Array, RecordBatch};
 
-use super::driver::DistributedWrite;
-use super::next_step::{MovePlan, NextStep, TagPlan, WritePlan};
 use crate::distributed::exchange::{Chunk, ChunkKind, Input, TaskAttempt, chunks_of_batch, chunks_to_batch};
+use crate::distributed::rows::{DistributedWrite, MovePlan, NextStep, TagPlan, WritePlan};
 use crate::distributed::run_stage::run_stage;
 use mortice_base::error::{Error, Result};
 use mortice_storage::parallel::{self, cores};
