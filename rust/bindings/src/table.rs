@@ -62,10 +62,13 @@ impl Table {
     fn open_again(&self) -> mortice::Result<()> {
         let last = self.core();
         let last = last.opened();
-        let table = CoreTable::open(&last.uri, &last.storage_options, last.options.clone())?;
+        self.show(CoreTable::open(&last.uri, &last.storage_options, last.options.clone())?);
+        Ok(())
+    }
+
+    fn show(&self, table: CoreTable) {
         *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
         self.is_behind.store(false, Ordering::Release);
-        Ok(())
     }
 
     /// Runs a function of the core that changes nothing, without the GIL.
@@ -77,7 +80,8 @@ impl Table {
         released(py, || plan(&self.location()))
     }
 
-    /// Runs a function of the core that changes the table, without the GIL, and opens the table after it.
+    /// Runs a function of the core that changes the table, without the GIL, and shows the table after it: as the change
+    /// has left it, or opened again.
     ///
     /// An error of opening is not one of the change, which has completed: who uses the table next opens it again.
     pub(crate) fn changed<T: Send>(
@@ -86,8 +90,14 @@ impl Table {
         change: impl FnOnce(&TableLocation) -> mortice::Result<T> + Send,
     ) -> PyResult<T> {
         released(py, || {
-            let done = change(&self.location())?;
-            self.is_behind.store(self.open_again().is_err(), Ordering::Release);
+            let before = self.core();
+            let location = self.location().with_seen_table(Arc::clone(before.opened()));
+            let done = change(&location)?;
+            let left = location.left_table().map(|table| table.with_read_options(before.opened().options.clone()));
+            match left {
+                Some(Ok(table)) => self.show(table.into()),
+                Some(Err(_)) | None => self.is_behind.store(self.open_again().is_err(), Ordering::Release),
+            }
             Ok(done)
         })
     }
