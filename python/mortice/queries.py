@@ -23,7 +23,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, conjunction, normal_form
 from mortice.reading.mergers import Merging
 from mortice.reading.scan import Again, Scan
-from mortice.values.caller import caller_level
+from mortice.values.damage import caller_level
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.meta_columns import without_meta
 from mortice.values.options import (

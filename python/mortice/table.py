@@ -62,9 +62,16 @@ from mortice.values.other_names import answering, missing_attribute, names_of, w
 from mortice.values.timeline import Instant, Timeline
 from mortice.values.visible_text import visible_text
 from mortice.writing.alter import Changes, alter
-from mortice.writing.merge_clauses import MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments, matched_by
-from mortice.writing.merge_into import clauses_of
-from mortice.writing.new_values import Values, new_values
+from mortice.writing.merge_clauses import (
+    MERGE_ARGUMENTS,
+    MergeBuilder,
+    MergeClause,
+    Values,
+    clauses_of,
+    clauses_of_arguments,
+    matched_by,
+    new_values,
+)
 from mortice.writing.partitioner import Partitioner, partitioned
 from mortice.writing.row_input import arrow_rows, key_rows, listed_keys
 from mortice.writing.validators import Validator, checked_validators, validated

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from mortice.reading.gather import gathered
+from mortice.engines.scans import gathered
 
 
 def batches(counts, text="x"):

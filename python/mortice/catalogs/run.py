@@ -14,7 +14,7 @@ from mortice.catalogs.glue import Glue
 from mortice.catalogs.hive_metastore import HiveMetastore
 from mortice.errors import MorticeError, TableServiceError
 from mortice.values.argument_types import Options
-from mortice.values.caller import caller_level
+from mortice.values.damage import caller_level
 from mortice.values.visible_text import visible_text
 
 __all__ = ["SyncOptions", "Synced", "asked_for", "sync_after", "sync_options", "sync_with", "without_sync"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ import pyarrow as pa
 from mortice import queries
 from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters, conjunction, normal_form, superset
-from mortice.reading.gather import gathered
 from mortice.reading.read_options import ReadOptions, checked_read_options
 from mortice.reading.scan import Scan
 from mortice.table import Table
@@ -240,3 +239,30 @@ def _opened(
             raise InvalidArgumentError(f"{name} is an argument of a path; the table is open")
     # A refresh of the table must not change what is read later.
     return copy.copy(table)
+
+
+_ROWS = 65_536
+_BYTES = 16 << 20
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yields the rows of batches, in their order, in tables of one batch or of several small ones.
+
+    The first batch with rows is yielded at once: who needs only some rows does not wait for more. A table of several
+    batches has at most 65,536 rows or 16 MiB, and one batch more.
+
+    Args:
+        batches: Batches of one schema.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    limit = 1
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= limit or size >= _BYTES:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows, size, limit = [], 0, 0, _ROWS
+    if waiting:
+        yield pa.Table.from_batches(waiting)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.insight.table_view import TableView
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.other_names import answering
-from mortice.values.row_numbers import row_numbers
 from mortice.values.visible_text import visible_text
 
-__all__ = ["CHANGE", "Diff", "diff_of"]
+__all__ = ["CHANGE", "Diff", "diff_of", "row_numbers"]
 
 CHANGE = "_change"
 KEY = "_hoodie_record_key"
@@ -188,3 +188,8 @@ def _matching(rows: pa.Table, keys: pa.Table, join: str) -> pa.Table:
     numbered = rows.select(KEYS).append_column("row", row_numbers(rows.num_rows))
     left = numbered.join(keys, keys=KEYS, join_type=join).sort_by([(name, "ascending") for name in KEYS])
     return rows.take(left.column("row"))
+
+
+def row_numbers(count: int) -> pa.Array:
+    """Returns `count` numbers from 0, one after the other."""
+    return pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count), start=-1)

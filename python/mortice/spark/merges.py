@@ -41,9 +41,15 @@ from mortice.spark.statements.targets import SqlTable
 from mortice.spark.writing.write import committed, write_frame
 from mortice.values.argument_types import Options
 from mortice.values.other_names import hinted
-from mortice.writing.merge_clauses import ALL, MERGE_ARGUMENTS, MergeBuilder, MergeClause, clauses_of_arguments
-from mortice.writing.merge_into import clauses_of
-from mortice.writing.new_values import Values
+from mortice.writing.merge_clauses import (
+    ALL,
+    MERGE_ARGUMENTS,
+    MergeBuilder,
+    MergeClause,
+    Values,
+    clauses_of,
+    clauses_of_arguments,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -1,16 +1,30 @@
-"""Warnings of damaged files."""
+"""Warnings: of which line of the caller they are, and those of damaged files."""
 
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import warnings
+from pathlib import Path
 
-from mortice.values.caller import caller_level
 from mortice.values.visible_text import visible_text
 
-__all__ = ["DamagedFileWarning", "warn_of_damage"]
+__all__ = ["DamagedFileWarning", "caller_level", "warn_of_damage"]
 
 _log = logging.getLogger("mortice")
+
+
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+
+
+def caller_level() -> int:
+    """Returns the `stacklevel` of a warning that is about the line that called mortice."""
+    # The level 1 is the function that calls this one.
+    frame, level = sys._getframe(1), 1  # noqa: SLF001
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class DamagedFileWarning(UserWarning):

@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mortice.errors import InvalidArgumentError
-from mortice.values.credentials import CREDENTIALS, register
-from mortice.values.storage_strings import storage_strings
+from mortice.values.credentials import CREDENTIALS, register, storage_strings
 
 DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"

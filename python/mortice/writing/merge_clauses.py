@@ -1,24 +1,94 @@
-"""`Table.merge` as a builder: the clauses of a merge, in the order in which they are given."""
+"""The clauses of merges, as the native module takes them, and `Table.merge` as a builder of them."""
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import pyarrow as pa
 
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
-from mortice.writing.new_values import NewValues, Values, new_values
+from mortice.values.options import checked_columns
 
 __all__ = [
     "ALL",
     "MERGE_ARGUMENTS",
     "Action",
+    "Clauses",
     "MergeBuilder",
     "MergeClause",
+    "NewValues",
+    "Values",
+    "clauses_of",
     "clauses_of_arguments",
     "matched_by",
+    "new_values",
 ]
+
+PLAIN = (bool, int, float, bytes, decimal.Decimal, dt.date, dt.datetime)
+
+Values = Mapping[str, Any]
+"""What columns get: expressions as strings, or other Python values."""
+NewValues = list[tuple[str, "str | tuple[pa.RecordBatch, str]"]]
+"""The same for the native module: of a Python value, a batch of it alone, and how messages show it."""
+
+
+def new_values(values: Values | str) -> NewValues:
+    """Returns what columns get.
+
+    Args:
+        values: The columns, and expressions as strings or other Python values.
+
+    Raises `InvalidArgumentError` for anything else; the native module checks columns and expressions.
+    """
+    if not isinstance(values, Mapping) or not values:
+        raise InvalidArgumentError(f"values must map columns to expressions, got {values!r}")
+    return [(_name(name), _value(value)) for name, value in values.items()]
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"values name {name!r}, which the table does not have")
+    return name
+
+
+def _value(value: object) -> str | tuple[pa.RecordBatch, str]:
+    return value if isinstance(value, str) else (_constant_rows(value), repr(value))
+
+
+def _constant_rows(value: object) -> pa.RecordBatch:
+    """Returns a batch of a Python value alone. Raises `InvalidArgumentError` for one that is not plain."""
+    if value is not None and not isinstance(value, PLAIN):
+        raise InvalidArgumentError(f"a value must be an expression as a string, or a plain value, got {value!r}")
+    try:
+        return pa.record_batch([pa.array([value])], names=["value"])
+    except (pa.ArrowException, OverflowError) as error:
+        raise InvalidArgumentError(f"{value!r} is no value of a column: {error}") from error
+
+
+Clauses = tuple[list[str] | None, list[str] | None, str]
+"""The columns that match, those that a matched row gets, and what happens to other rows."""
+
+
+def clauses_of(
+    on: str | Sequence[str] | None, when_matched_update: Sequence[str] | None, when_not_matched: str
+) -> Clauses:
+    """Returns the clauses of a merge.
+
+    Args:
+        on: As for `Table.merge_into`.
+        when_matched_update: As for `Table.merge_into`.
+        when_not_matched: As for `Table.merge_into`; the native module checks it.
+
+    Raises `InvalidArgumentError` for names that are no lists of strings.
+    """
+    keys = checked_columns([on] if isinstance(on, str) else on)
+    return keys, checked_columns(when_matched_update), str(when_not_matched)
+
 
 ALL = "all"
 """All columns that rows and table have in common."""

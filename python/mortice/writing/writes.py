@@ -13,7 +13,7 @@ from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filter, Filters, SchemaOf, normal_form
 from mortice.values.argument_types import ArrowRows, Options
-from mortice.values.caller import caller_level
+from mortice.values.damage import caller_level
 from mortice.values.visible_text import visible_text
 from mortice.writing.validators import CommitCheck
 
