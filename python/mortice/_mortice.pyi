@@ -105,7 +105,6 @@ __all__ = [
     "run_service_by_tasks",
     "run_stage",
     "service_needs",
-    "service_progress",
     "statement_error",
     "statement_parameters",
     "stream_batch_options",
@@ -1128,6 +1127,13 @@ class Table:
         spill_dir: str | None,
         spill_compressed: bool,
     ) -> Table: ...
+    @property
+    def has_change_data(self) -> bool:
+        """Whether writes store what they change (`hoodie.table.cdc.enabled`)."""
+
+    def service_progress(self) -> tuple[int, int]:
+        """How much of the service that runs on the table, or ran last, is done, and of how much: bytes, files or
+        instants."""
     def refresh(self) -> None:
         """Opens the table again."""
     def copy(self) -> Table:
@@ -1801,9 +1807,6 @@ def create_table_by_options(
 
 def forget_schema(uri: str, storage_options: Mapping[str, str]) -> None:
     """Removes the columns of a table that a write has created and not written to."""
-
-def service_progress() -> tuple[int, int]:
-    """How much of the service that this process runs is done, and of how much: bytes, files or instants."""
 
 _StreamBatch = tuple[str, int, str | None, str]
 """A batch of a stream: identifier, number, the id of the query, the operation."""

@@ -208,6 +208,10 @@ class Table(metaclass=_TableClass):
         """
         return self._with(_merge=checked_merge(merge))
 
+    def service_progress(self) -> tuple[int, int]:
+        """Returns how much of the service that runs on this table is done, and of how much: bytes, files, instants."""
+        return self._native.service_progress()
+
     def by_tasks(self, runner: TaskRunner) -> Table:
         """Returns a copy of this table of which tasks of an engine verify the keys and build the metadata table."""
         return self._with(_runner=runner)
@@ -1739,7 +1743,7 @@ class Table(metaclass=_TableClass):
         return visible_text(f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}))")
 
 
-_INTERNAL = frozenset({"by_tasks", "erase_by", "position_here", "prepare", "preview"})
+_INTERNAL = frozenset({"by_tasks", "erase_by", "position_here", "prepare", "preview", "service_progress"})
 """Methods that other modules of mortice call."""
 
 

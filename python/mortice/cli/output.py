@@ -19,13 +19,12 @@ import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TextIO, cast
 
 import pyarrow as pa
 
-from mortice import _mortice
 from mortice.values.visible_text import visible_json, visible_text
 
 LINES = "\n\t"
@@ -119,18 +118,19 @@ class ProgressBar:
 
 
 @contextlib.contextmanager
-def service_progress(what: str, is_shown: bool = True) -> Iterator[None]:
+def service_progress(what: str, current: Callable[[], tuple[int, int]], is_shown: bool = True) -> Iterator[None]:
     """Shows on standard error, if that is a terminal, how much of a service is done, while it runs. Removed at the end.
 
     Args:
         what: What is counted: "bytes", "files".
+        current: Returns how much is done, and of how much (`Table.service_progress`).
         is_shown: False shows nothing.
     """
     if not is_shown or not sys.stderr.isatty():
         yield
         return
     ended = threading.Event()
-    thread = threading.Thread(target=_show_until, args=(ended, what), daemon=True)
+    thread = threading.Thread(target=_show_until, args=(ended, what, current), daemon=True)
     thread.start()
     try:
         yield
@@ -139,10 +139,10 @@ def service_progress(what: str, is_shown: bool = True) -> Iterator[None]:
         thread.join()
 
 
-def _show_until(ended: threading.Event, what: str) -> None:
+def _show_until(ended: threading.Event, what: str, current: Callable[[], tuple[int, int]]) -> None:
     has_shown = False
     while not ended.wait(SECONDS_BETWEEN):
-        done, total = _mortice.service_progress()
+        done, total = current()
         if total:
             filled = min(WIDTH, done * WIDTH // total)
             bar = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,} {visible_text(what)}"

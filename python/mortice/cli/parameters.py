@@ -303,8 +303,9 @@ def service(
     def decorate(show: Callable[..., int | None]) -> Callable[..., object]:
         @functools.wraps(show)
         def run(target: Target, *, dry_run: bool, progress: bool = False, **arguments: object) -> int | None:
-            call = getattr(target.table(), f"plan_{method}" if dry_run else method)
-            with service_progress(unit, progress):
+            table = target.table()
+            call = getattr(table, f"plan_{method}" if dry_run else method)
+            with service_progress(unit, table.service_progress, progress):
                 done = call(**arguments)
             return show(target, done, is_plan=dry_run)
 

@@ -293,7 +293,7 @@ def maintain(  # noqa: PLR0917
     """
     table = target.table()
     run = table.plan_maintain if dry_run else table.maintain
-    with service_progress("bytes", progress and not dry_run):
+    with service_progress("bytes", table.service_progress, progress and not dry_run):
         done = run(budget_seconds, options, services=services or SERVICES)
     groups = {"would run" if dry_run else "done": done.done, "left": done.left, "failed": done.failed}
     rows = [(one.service, state, f"{one.seconds:.1f}", one.summary) for state, of in groups.items() for one in of]

@@ -41,7 +41,7 @@ class Changes:
 
     def eval(self, path: str, begin: str, end: str | None = None) -> Iterator[tuple[object, ...]]:
         table = _table(path)
-        if table.properties.get("hoodie.table.cdc.enabled", "false").lower() == "true":
+        if table._native.has_change_data:  # noqa: SLF001
             for batch in table.changes(begin, end).to_reader():
                 for row in batch.to_pylist():
                     after, before = row.get("after"), row.get("before")

@@ -141,6 +141,12 @@ impl Error {
         )
     }
 
+    /// Returns what makes [`ErrorKind::Internal`] of the error of a library, for `map_err`. `invariant` is as for
+    /// [`Self::internal`].
+    pub fn internal_by<E: Into<Box<dyn StdError + Send + Sync>>>(invariant: &'static str) -> impl Fn(E) -> Self {
+        move |source| Self::internal(invariant).caused_by(source)
+    }
+
     /// [`ErrorKind::Io`], with its cause.
     pub fn io(message: impl Into<String>, source: std::io::Error) -> Self {
         Self::new(ErrorKind::Io, message).caused_by(source)

@@ -7,7 +7,6 @@ use mortice::writable_table::TableLocation;
 use pyo3::prelude::*;
 
 use crate::errors::released;
-use crate::metadata::progress_of_services;
 
 /// Returns the storage options by name.
 pub(crate) type StorageArgument = BTreeMap<String, String>;
@@ -29,7 +28,5 @@ pub(crate) fn at_location<T: Send>(
     storage_options: &StorageArgument,
     work: impl FnOnce(&TableLocation) -> mortice::Result<T> + Send,
 ) -> PyResult<T> {
-    with_storage(py, uri, storage_options, |storage| {
-        work(&TableLocation::new(uri, storage).with_progress(progress_of_services()))
-    })
+    with_storage(py, uri, storage_options, |storage| work(&TableLocation::new(uri, storage)))
 }

@@ -93,7 +93,6 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::StageBatches>()?;
     merge_rows::add_functions(module)?;
     module.add_function(wrap_pyfunction!(distributed_service::run_service_by_tasks, module)?)?;
-    module.add_function(wrap_pyfunction!(metadata::service_progress, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
     add_stream_functions(module)?;
     add_option_functions(module)?;

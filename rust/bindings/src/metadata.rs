@@ -1,10 +1,9 @@
 //! The metadata table: built, changed, deleted. The progress of services.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use mortice::client::distributed;
-use mortice::progress::Progress;
 use mortice::services::{self, MetadataBuildRequest, MetadataBuildResult};
 use pyo3::prelude::*;
 
@@ -81,18 +80,4 @@ fn result_of(py: Python<'_>, built: MetadataBuildResult) -> PyResult<MetadataRes
     let MetadataBuildResult { partitions, added, dropped, files, bytes, deleted, warnings } = built;
     warn(py, &warnings)?;
     Ok(MetadataResult { partitions, added, dropped, files, bytes, deleted })
-}
-
-/// The progress of all services that are run through this module: a command runs one.
-static SERVICES: LazyLock<Progress> = LazyLock::new(Progress::default);
-
-/// What services are given to tell how much is done.
-pub(crate) fn progress_of_services() -> Progress {
-    SERVICES.clone()
-}
-
-/// How much of the service that this process runs is done, and of how much.
-#[pyfunction]
-pub(crate) fn service_progress() -> (u64, u64) {
-    SERVICES.current()
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mortice::names::RequestedTime;
+use mortice::progress::Progress;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::writable_table::TableLocation;
 use mortice::{
@@ -21,7 +22,6 @@ use crate::errors::{raised, released};
 use crate::filter::{FilterArgument, filter};
 use crate::follower::Follower;
 use crate::merger::handle;
-use crate::metadata::progress_of_services;
 use crate::scan::{QueryPlan, incremental_rows};
 
 /// One table, in the state in which it was opened, or that its last change or `refresh` has left.
@@ -32,6 +32,8 @@ pub(crate) struct Table {
     opened: RwLock<Arc<CoreTable>>,
     /// Whether a change has completed after which the table could not be opened.
     is_behind: AtomicBool,
+    /// How much of the service is done that runs on the table.
+    progress: Progress,
 }
 
 /// (requested time, completion time, action, state).
@@ -43,7 +45,7 @@ impl Table {
     }
 
     fn at(table: Arc<CoreTable>) -> Self {
-        Self { opened: RwLock::new(table), is_behind: AtomicBool::new(false) }
+        Self { opened: RwLock::new(table), is_behind: AtomicBool::new(false), progress: Progress::default() }
     }
 
     /// The table as it was opened last.
@@ -104,7 +106,7 @@ impl Table {
 
     fn location(&self) -> TableLocation {
         let last = self.core();
-        TableLocation::new(last.uri(), &last.opened().storage_options).with_progress(progress_of_services())
+        TableLocation::new(last.uri(), &last.opened().storage_options).with_progress(self.progress.clone())
     }
 }
 
@@ -176,6 +178,11 @@ impl Table {
         self.seen(py).map(Self::at)
     }
 
+    /// How much of the service that runs on the table, or ran last, is done, and of how much.
+    fn service_progress(&self) -> (u64, u64) {
+        self.progress.current()
+    }
+
     #[getter]
     fn uri(&self) -> String {
         self.core().uri().to_owned()
@@ -189,6 +196,11 @@ impl Table {
     #[getter]
     fn has_meta_columns(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.seen(py)?.config().populate_meta_fields)
+    }
+
+    #[getter]
+    fn has_change_data(&self) -> bool {
+        self.core().config().cdc.is_some()
     }
 
     #[getter]

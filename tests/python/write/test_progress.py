@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from mortice import _mortice
 from mortice.cli.main import main
 from mortice.cli.output import service_progress
 from support.tables.written import FIRST, NO_METADATA, NO_SMALL_FILES, new_table, rows
@@ -36,23 +35,22 @@ def test_services_count_their_work(table):
     [planned] = table.plan_compact(NO_METADATA)
     table.compact(options=NO_METADATA)
     total = sum(one.base_bytes + one.log_bytes for one in planned.slices)
-    assert _mortice.service_progress() == (total, total)
+    assert table.service_progress() == (total, total)
     for ts in (5, 6):
         table.upsert(rows(("a", "x", ts, 2.0)), NO_METADATA | NO_SMALL_FILES)
         table.compact(options=NO_METADATA)
     [done] = table.clean({"hoodie.clean.commits.retained": "1", **NO_METADATA}).cleans
-    assert _mortice.service_progress() == (len(done.files), len(done.files))
+    assert table.service_progress() == (len(done.files), len(done.files))
     keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.clean.commits.retained": "1"}
     archived = table.archive(keep | NO_METADATA).instants
     assert archived
-    assert _mortice.service_progress() == (len(archived), len(archived))
+    assert table.service_progress() == (len(archived), len(archived))
 
 
 def test_a_bar_is_shown_while_a_service_runs_and_removed(monkeypatch):
     terminal = as_stderr(monkeypatch, Terminal())
-    monkeypatch.setattr(_mortice, "service_progress", lambda: (5, 10))
     deadline = time.monotonic() + 60
-    with service_progress("bytes"):
+    with service_progress("bytes", lambda: (5, 10)):
         while "5 of 10 bytes" not in terminal.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
     assert "[###############...............]" in terminal.getvalue()
@@ -61,7 +59,7 @@ def test_a_bar_is_shown_while_a_service_runs_and_removed(monkeypatch):
 
 def test_no_bar_is_shown_without_a_terminal_or_if_it_is_not_wanted(monkeypatch, table, capsys):
     terminal = as_stderr(monkeypatch, Terminal())
-    with service_progress("bytes", is_shown=False):
+    with service_progress("bytes", lambda: (5, 10), is_shown=False):
         pass
     assert terminal.getvalue() == ""
     assert main(["compact", table.uri, "--no-progress"]) == 0

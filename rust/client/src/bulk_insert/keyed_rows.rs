@@ -11,6 +11,8 @@ use mortice_merge::keys::RowKeys;
 use mortice_write::row_set::{select_keys, strings};
 use mortice_write::rows::OUTPUT;
 
+pub(super) const UNFIT: &str = "rows of a bulk insert";
+
 /// Rows of the table's columns, and their keys.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyedRows {
@@ -35,11 +37,14 @@ impl KeyedRows {
             return Ok(self);
         }
         let kept: BooleanArray = deletes.iter().map(|delete| Some(delete != Some(true))).collect();
-        let texts = |column: &StringArray| strings(filter(column, &kept).map_err(unfit)?.as_ref());
+        let texts = |column: &StringArray| strings(filter(column, &kept).map_err(Error::internal_by(UNFIT))?.as_ref());
         let keys = RowKeys { record_keys: texts(&self.keys.record_keys)?, partitions: texts(&self.keys.partitions)? };
-        let outputs = self.outputs.as_ref().map(|outputs| numbers(filter(outputs, &kept).map_err(unfit)?.as_ref()));
+        let outputs = self
+            .outputs
+            .as_ref()
+            .map(|outputs| numbers(filter(outputs, &kept).map_err(Error::internal_by(UNFIT))?.as_ref()));
         let outputs = outputs.transpose()?;
-        Ok(Self { rows: filter_record_batch(&self.rows, &kept).map_err(unfit)?, keys, outputs })
+        Ok(Self { rows: filter_record_batch(&self.rows, &kept).map_err(Error::internal_by(UNFIT))?, keys, outputs })
     }
 
     /// The rows of each place, in the order in which the places appear.
@@ -77,8 +82,15 @@ impl KeyedRows {
 
     fn taken(&self, rows: &UInt32Array) -> Result<Self> {
         let keys = select_keys(&self.keys, rows)?;
-        let outputs = self.outputs.as_ref().map(|outputs| numbers(take(outputs, rows, None).map_err(unfit)?.as_ref()));
-        Ok(Self { rows: take_record_batch(&self.rows, rows).map_err(unfit)?, keys, outputs: outputs.transpose()? })
+        let outputs = self
+            .outputs
+            .as_ref()
+            .map(|outputs| numbers(take(outputs, rows, None).map_err(Error::internal_by(UNFIT))?.as_ref()));
+        Ok(Self {
+            rows: take_record_batch(&self.rows, rows).map_err(Error::internal_by(UNFIT))?,
+            keys,
+            outputs: outputs.transpose()?,
+        })
     }
 }
 
@@ -92,8 +104,4 @@ pub(crate) fn outputs_of(given: &RecordBatch) -> Result<Option<Int64Array>> {
 
 fn numbers(array: &dyn Array) -> Result<Int64Array> {
     array.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| Error::internal("outputs are no numbers"))
-}
-
-pub(super) fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("rows of a bulk insert").caused_by(error)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::keyed_rows::{KeyedRows, unfit};
+use super::keyed_rows::{KeyedRows, UNFIT};
 use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 use mortice_merge::spill::SpillFolder;
@@ -33,7 +33,7 @@ impl Sorter {
         let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
         columns.push(Arc::new(partitions));
         columns.push(Arc::new(record_keys));
-        let batch = RecordBatch::try_new(self.rows.columns(), columns).map_err(unfit)?;
+        let batch = RecordBatch::try_new(self.rows.columns(), columns).map_err(Error::internal_by(UNFIT))?;
         self.rows.add(&batch, Arc::new(order))
     }
 
@@ -72,7 +72,8 @@ fn without_keys(batch: &RecordBatch, columns: &SchemaRef) -> Result<KeyedRows> {
     };
     let keys = RowKeys { record_keys: strings(record_keys.as_ref())?, partitions: strings(partitions.as_ref())? };
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let rows = RecordBatch::try_new_with_options(Arc::clone(columns), own.to_vec(), &options).map_err(unfit)?;
+    let rows = RecordBatch::try_new_with_options(Arc::clone(columns), own.to_vec(), &options)
+        .map_err(Error::internal_by(UNFIT))?;
     Ok(KeyedRows { rows, keys, outputs: None })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef};
 use arrow_select::zip::zip;
 
 use super::clauses::ClauseAction;
@@ -83,19 +83,18 @@ impl MergePlan {
                 None => new_null_array(kind, count),
                 Some(value) if value.data_type() == kind => value,
                 // Of the same type, but for the nullability of what is nested in it.
-                Some(value) => cast(&value, kind).map_err(unfit)?,
+                Some(value) => {
+                    cast(&value, kind).map_err(Error::internal_by("joined rows of a merge do not fit each other"))?
+                }
             };
             made = Some(match made {
                 Some(before) if mask.count_set_bits() < count => {
-                    zip(&BooleanArray::from(mask.clone()), &value, &before).map_err(unfit)?
+                    zip(&BooleanArray::from(mask.clone()), &value, &before)
+                        .map_err(Error::internal_by("joined rows of a merge do not fit each other"))?
                 }
                 _ => value,
             });
         }
         Ok(made.unwrap_or_else(|| new_null_array(field.data_type(), count)))
     }
-}
-
-fn unfit(error: ArrowError) -> Error {
-    Error::internal("joined rows of a merge do not fit each other").caused_by(error)
 }

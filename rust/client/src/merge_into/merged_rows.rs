@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::DataType;
 use arrow_select::filter::{filter, filter_record_batch};
 
 use super::chosen_rows::ChosenRows;
@@ -172,10 +172,14 @@ impl<'a> RowMerge<'a> {
         let Some(is_match) = is_match.filter(|is_match| is_match.true_count() < is_match.len()) else {
             return Ok((given.clone(), stored.clone(), numbers.to_vec()));
         };
-        let numbers = filter(&UInt32Array::from(numbers.to_vec()), &is_match).map_err(unfit)?;
+        let numbers = filter(&UInt32Array::from(numbers.to_vec()), &is_match)
+            .map_err(Error::internal_by("matched rows of a merge do not fit each other"))?;
         let numbers = numbers.as_any().downcast_ref::<UInt32Array>().map(|numbers| numbers.values().to_vec());
         let numbers = numbers.ok_or_else(|| Error::internal("numbers of rows that are no integers"))?;
-        let only = |rows: &RecordBatch| filter_record_batch(rows, &is_match).map_err(unfit);
+        let only = |rows: &RecordBatch| {
+            filter_record_batch(rows, &is_match)
+                .map_err(Error::internal_by("matched rows of a merge do not fit each other"))
+        };
         Ok((only(given)?, only(stored)?, numbers))
     }
 
@@ -200,8 +204,4 @@ impl<'a> RowMerge<'a> {
         }
         Ok(())
     }
-}
-
-fn unfit(error: ArrowError) -> Error {
-    Error::internal("matched rows of a merge do not fit each other").caused_by(error)
 }

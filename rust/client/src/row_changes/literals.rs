@@ -8,13 +8,13 @@ use arrow_array::{Array, ArrayRef};
 use arrow_cast::cast;
 use arrow_schema::{DataType, TimeUnit};
 
-use super::sides::unfit;
-use mortice_base::error::Result;
+use super::sides::UNFIT;
+use mortice_base::error::{Error, Result};
 use mortice_formats::filter::Literal;
 
 /// The distinct values of an array that are not null; `None` for types that filters do not compare exactly.
 pub(super) fn literals(values: &ArrayRef) -> Result<Option<Vec<Literal>>> {
-    let of = |kind: &DataType| cast(values, kind).map_err(unfit);
+    let of = |kind: &DataType| cast(values, kind).map_err(Error::internal_by(UNFIT));
     Ok(Some(match values.data_type() {
         DataType::Boolean => distinct(values.as_boolean().iter(), Literal::Bool),
         DataType::UInt64 => {

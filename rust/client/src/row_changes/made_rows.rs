@@ -7,7 +7,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 
 use super::assignments::NewColumns;
-use super::sides::unfit;
+use super::sides::UNFIT;
 use crate::merge_into::{DELETES_COLUMN, STORED_PREFIX, UPDATES_COLUMN, own_columns};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
@@ -92,7 +92,8 @@ impl MadeRows {
 
     fn batch(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(unfit)
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(Error::internal_by(UNFIT))
     }
 }
 

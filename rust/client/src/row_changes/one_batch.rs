@@ -6,7 +6,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
-use super::sides::unfit;
+use super::sides::UNFIT;
 use mortice_base::error::{Error, Result};
 use mortice_merge::spill::slice_bytes;
 
@@ -23,7 +23,8 @@ fn one_batch_within(schema: &SchemaRef, batches: &[RecordBatch], most: usize) ->
     let schema = &Arc::new(Schema::new(fields.collect::<Vec<FieldRef>>()));
     if let [only] = batches {
         let options = RecordBatchOptions::new().with_row_count(Some(only.num_rows()));
-        return RecordBatch::try_new_with_options(Arc::clone(schema), only.columns().to_vec(), &options).map_err(unfit);
+        return RecordBatch::try_new_with_options(Arc::clone(schema), only.columns().to_vec(), &options)
+            .map_err(Error::internal_by(UNFIT));
     }
     let bytes = |column: usize| {
         let parts = batches.iter().filter_map(|batch| batch.columns().get(column));
@@ -36,7 +37,7 @@ fn one_batch_within(schema: &SchemaRef, batches: &[RecordBatch], most: usize) ->
             "the rows of a merge have 2 GiB or more in one column; merge them in several parts",
         ));
     }
-    concat_batches(schema, batches).map_err(unfit)
+    concat_batches(schema, batches).map_err(Error::internal_by(UNFIT))
 }
 
 #[cfg(test)]

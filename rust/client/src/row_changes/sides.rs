@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use arrow_select::take::take;
 
 use crate::merge_into::only;
 use mortice_base::error::{Error, Result};
 use mortice_expr::{Batches, Sides};
+
+pub(super) const UNFIT: &str = "rows of a merge do not fit each other";
 
 /// The stored rows.
 pub(super) const TARGET: &str = "target";
@@ -50,20 +52,16 @@ pub(super) fn without_nulls(columns: &[ArrayRef]) -> Option<NullBuffer> {
 pub(super) fn with_columns(batch: &RecordBatch, is_wanted: impl Fn(&str) -> bool) -> Result<RecordBatch> {
     let fields = batch.schema_ref().fields().iter().enumerate();
     let kept: Vec<usize> = fields.filter(|(_, field)| is_wanted(field.name())).map(|(at, _)| at).collect();
-    batch.project(&kept).map_err(unfit)
+    batch.project(&kept).map_err(Error::internal_by(UNFIT))
 }
 
 /// Rows by their numbers; a batch without columns has rows, too.
 pub(super) fn rows_at(batch: &RecordBatch, numbers: &[u32]) -> Result<RecordBatch> {
     let places = UInt32Array::from(numbers.to_vec());
     let columns = batch.columns().iter().map(|column| take(column, &places, None));
-    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(unfit)?;
+    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(Error::internal_by(UNFIT))?;
     let options = RecordBatchOptions::new().with_row_count(Some(numbers.len()));
-    RecordBatch::try_new_with_options(batch.schema(), columns, &options).map_err(unfit)
-}
-
-pub(super) fn unfit(error: ArrowError) -> Error {
-    Error::internal("rows of a merge do not fit each other").caused_by(error)
+    RecordBatch::try_new_with_options(batch.schema(), columns, &options).map_err(Error::internal_by(UNFIT))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, FieldRef, Schema};
 use super::literals::literals;
 use super::made_rows::KEYS;
 use super::merge_plan::MergePlan;
-use super::sides::{SOURCE, TARGET, alone, unfit, without_nulls};
+use super::sides::{SOURCE, TARGET, UNFIT, alone, without_nulls};
 use crate::merge_into::{only, rows_of_keys};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_expr::Expression;
@@ -80,7 +80,7 @@ fn key_rows(
         fields.push(FieldRef::clone(field));
     }
     let nulls = without_nulls(&columns);
-    let rows = RecordBatch::try_new(Schema::new(fields).into(), columns).map_err(unfit)?;
+    let rows = RecordBatch::try_new(Schema::new(fields).into(), columns).map_err(Error::internal_by(UNFIT))?;
     nulls.map_or(Ok(rows.clone()), |nulls| only(&rows, nulls.inner())).map(Some)
 }
 

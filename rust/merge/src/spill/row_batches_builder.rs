@@ -14,6 +14,8 @@ use super::row_memory::RowMemory;
 use super::shared_buffers::SharedBuffers;
 use mortice_base::error::{Error, Result};
 
+const UNFIT: &str = "rows of a write, in batches";
+
 /// Rows of a batch that is made of rows by number.
 const CHUNK_ROWS: usize = 1 << 16;
 
@@ -102,10 +104,10 @@ impl RowBatchesBuilder {
         let columns: Vec<usize> = std::mem::take(&mut self.columns).into_iter().collect();
         let waiting = std::mem::take(&mut self.waiting);
         self.bytes = 0;
-        let schema = self.schema.project(&columns).map_err(unfit)?;
+        let schema = self.schema.project(&columns).map_err(Error::internal_by(UNFIT))?;
         let mut file = BatchWriter::new(&self.memory.folder, &schema, false)?;
         for at in &waiting {
-            let batch = self.batches.get(*at).ok_or_else(lost)?.project(&columns).map_err(unfit)?;
+            let batch = self.batches.get(*at).ok_or_else(lost)?.project(&columns).map_err(Error::internal_by(UNFIT))?;
             file.write(&compact(&batch)?)?;
         }
         let mut stored = file.finish()?;
@@ -124,7 +126,8 @@ impl RowBatchesBuilder {
 
     fn of_columns(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(unfit)
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(Error::internal_by(UNFIT))
     }
 }
 
@@ -158,11 +161,7 @@ fn compact(batch: &RecordBatch) -> Result<RecordBatch> {
         column.as_binary_view_opt().map_or_else(|| Arc::clone(column), |views| Arc::new(views.gc()))
     };
     let columns = batch.columns().iter().map(column).collect();
-    RecordBatch::try_new(batch.schema(), columns).map_err(unfit)
-}
-
-fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("rows of a write, in batches").caused_by(error)
+    RecordBatch::try_new(batch.schema(), columns).map_err(Error::internal_by(UNFIT))
 }
 
 fn lost() -> Error {

@@ -12,6 +12,8 @@ use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_merge::spill::{BatchReader, BatchWriter, SpillFolder, most_row_bytes};
 
+const UNFIT: &str = "rows that are sorted";
+
 /// Rows of a batch of a run, and of the result. Large rows are fewer.
 const BATCH_ROWS: usize = 8192;
 
@@ -110,7 +112,7 @@ impl RowSorter {
             order.chunks(batch_limit().rows_of(most_row_bytes)).map(<[_]>::to_vec).collect();
         Ok(chunks.into_iter().map(move |chunk| {
             let sources: Vec<&RecordBatch> = batches.iter().collect();
-            interleave_record_batch(&sources, &chunk).map_err(unfit)
+            interleave_record_batch(&sources, &chunk).map_err(Error::internal_by(UNFIT))
         }))
     }
 }
@@ -224,7 +226,7 @@ impl SortedRows {
             return Ok(None);
         }
         let sources: Vec<&RecordBatch> = sources.iter().collect();
-        let batch = interleave_record_batch(&sources, &rows).map_err(unfit)?;
+        let batch = interleave_record_batch(&sources, &rows).map_err(Error::internal_by(UNFIT))?;
         without_keys(&batch, &self.columns).map(Some)
     }
 }
@@ -247,10 +249,6 @@ fn lost() -> Error {
     Error::internal("a sorted run is lost")
 }
 
-fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("rows that are sorted").caused_by(error)
-}
-
 /// Bytes of the rows of a batch, those alone that belong to a slice.
 fn bytes_of(batch: &RecordBatch) -> usize {
     let bytes = batch.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or_default());
@@ -263,13 +261,13 @@ fn with_keys(rows: &RecordBatch, keys: ArrayRef) -> Result<RecordBatch> {
     fields.push(Arc::new(Field::new("key", DataType::Binary, false)));
     let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
     columns.push(keys);
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unfit)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::internal_by(UNFIT))
 }
 
 fn without_keys(batch: &RecordBatch, columns: &SchemaRef) -> Result<RecordBatch> {
     let own = batch.columns().get(..columns.fields().len()).unwrap_or_default().to_vec();
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(Arc::clone(columns), own, &options).map_err(unfit)
+    RecordBatch::try_new_with_options(Arc::clone(columns), own, &options).map_err(Error::internal_by(UNFIT))
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ use mortice_merge::spill::most_row_bytes;
 use mortice_storage::FileStore;
 use mortice_table::split::{AFTER, BEFORE, COMMIT, OPERATION};
 
+const UNFIT: &str = "rows of a change log";
+
 const RECORD_KEY: &str = "record_key";
 /// Hudi's default of `hoodie.logfile.data.block.max.size`.
 pub(super) const BLOCK_BYTES: usize = 256 << 20;
@@ -146,7 +148,7 @@ impl ChangeLog {
         let fields = columns.iter().map(|(name, column)| ArrowField::new(*name, column.data_type().clone(), true));
         let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
         let columns = columns.iter().map(|(_, column)| Arc::clone(column)).collect();
-        let records = RecordBatch::try_new(schema, columns).map_err(unfit)?;
+        let records = RecordBatch::try_new(schema, columns).map_err(Error::internal_by(UNFIT))?;
         Encoder::new(&self.schema, records.schema_ref())?.encode(&records, &mut self.datums, &mut self.ends)?;
         if self.datums.len() > self.max_block_bytes { self.flush() } else { Ok(()) }
     }
@@ -154,8 +156,8 @@ impl ChangeLog {
     /// Rows as one column.
     fn image(&self, rows: &RecordBatch) -> Result<ArrayRef> {
         let places = self.columns.iter().map(|name| rows.schema_ref().index_of(name));
-        let places = places.collect::<std::result::Result<Vec<_>, _>>().map_err(unfit)?;
-        Ok(Arc::new(StructArray::from(rows.project(&places).map_err(unfit)?)))
+        let places = places.collect::<std::result::Result<Vec<_>, _>>().map_err(Error::internal_by(UNFIT))?;
+        Ok(Arc::new(StructArray::from(rows.project(&places).map_err(Error::internal_by(UNFIT))?)))
     }
 
     /// Writes a block.
@@ -176,10 +178,6 @@ impl ChangeLog {
         self.has_block = true;
         self.upload.append(&frame.tail)
     }
-}
-
-fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("rows of a change log").caused_by(error)
 }
 
 /// The schema of a mode's records. `columns` are the table's.

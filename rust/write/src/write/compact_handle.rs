@@ -97,7 +97,10 @@ impl CompactHandle<'_> {
                 RowsChanged::Merged(RowChanges { before, deleted, after }) => {
                     let is_deleted = BooleanArray::from(deleted);
                     let is_updated = BooleanArray::new(!is_deleted.values(), None);
-                    let rows = |is_wanted| filter_record_batch(&before, is_wanted).map_err(unfit);
+                    let rows = |is_wanted| {
+                        filter_record_batch(&before, is_wanted)
+                            .map_err(Error::internal_by("rows that a compaction changes"))
+                    };
                     log.add(&Changes::Updated(&rows(&is_updated)?, &after))?;
                     log.add(&Changes::Deleted(&rows(&is_deleted)?))?;
                 }
@@ -119,10 +122,6 @@ impl CompactHandle<'_> {
         }
         Ok(())
     }
-}
-
-fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("rows that a compaction changes").caused_by(error)
 }
 
 /// The status of a compacted slice.

@@ -27,6 +27,8 @@ use mortice_table::file_group::FileSlice;
 use mortice_table::plan::OpenTable;
 use mortice_table::read::{LogContents, ReadReport, SharedReport};
 
+const UNFIT: &str = "records of logs could not be divided";
+
 /// The mark of a deleted row in `_hoodie_operation`.
 const DELETE: &str = "D";
 
@@ -145,12 +147,13 @@ impl LogCompactHandle<'_> {
             let deleted = deleted_rows(&batch)?;
             let kept: BooleanArray =
                 deleted.iter().map(|is_deleted| is_deleted.map(|is_deleted| !is_deleted)).collect();
-            let rows = filter_record_batch(&selected(&batch, &names)?, &kept).map_err(unfit)?;
+            let rows = filter_record_batch(&selected(&batch, &names)?, &kept).map_err(Error::internal_by(UNFIT))?;
             if rows.num_rows() > 0 {
                 handle.upsert(&LogRows { data: &rows, meta: MetaColumns::Kept, inserts: None, positions: None })?;
             }
             if deleted.true_count() > 0 {
-                let deletes = filter_record_batch(&selected(&batch, &deleted_names)?, &deleted).map_err(unfit)?;
+                let deletes = filter_record_batch(&selected(&batch, &deleted_names)?, &deleted)
+                    .map_err(Error::internal_by(UNFIT))?;
                 handle.delete(&deletes, &columns, None)?;
             }
         }
@@ -177,11 +180,7 @@ fn deleted_rows(batch: &RecordBatch) -> Result<BooleanArray> {
 fn selected(batch: &RecordBatch, names: &[&str]) -> Result<RecordBatch> {
     let schema: &ArrowSchema = &batch.schema();
     let indices = names.iter().map(|name| schema.index_of(name)).collect::<std::result::Result<Vec<_>, _>>();
-    indices.and_then(|indices| batch.project(&indices)).map_err(unfit)
-}
-
-fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("records of logs could not be divided").caused_by(error)
+    indices.and_then(|indices| batch.project(&indices)).map_err(Error::internal_by(UNFIT))
 }
 
 /// Makes sure that each record was written, and that there are none only where there was no block.

@@ -11,6 +11,8 @@ use mortice_base::error::{Error, Result};
 use mortice_merge::keys::RowKeys;
 use mortice_write::row_set::{RowMarks, WriteRows};
 
+const UNFIT: &str = "rows that are sent between processes";
+
 /// Columns that every sent row has.
 const KEY: &str = "_mortice_key";
 const PARTITION: &str = "_mortice_partition";
@@ -29,16 +31,12 @@ pub(crate) fn to_batch(rows: &WriteRows, further: Vec<(&str, ArrayRef)>) -> Resu
         fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
         columns.push(column);
     }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unfit)
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(Error::internal_by(UNFIT))
 }
 
 /// Rows that are merged may lack values that the input's rows all have.
 fn nullable(schema: &Schema) -> Vec<Arc<Field>> {
     schema.fields().iter().map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect()
-}
-
-fn unfit(error: arrow_schema::ArrowError) -> Error {
-    Error::internal("rows that are sent between processes").caused_by(error)
 }
 
 /// Rows that were sent, and their further columns.
@@ -60,11 +58,11 @@ impl SentRows {
         let schema = Arc::new(Schema::new(nullable(types)));
         let columns = own.iter().map(|at| Arc::clone(batch.column(*at))).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let further = batch.project(&behind).map_err(unfit)?;
+        let further = batch.project(&behind).map_err(Error::internal_by(UNFIT))?;
         let text = |name: &str| further.column_by_name(name)?.as_string_opt::<i32>().cloned();
         let marks = further.column_by_name(MARK).and_then(|column| column.as_primitive_opt());
         let rows = WriteRows::new(
-            RecordBatch::try_new_with_options(schema, columns, &options).map_err(unfit)?.into(),
+            RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::internal_by(UNFIT))?.into(),
             RowKeys { record_keys: text(KEY).ok_or_else(lacks)?, partitions: text(PARTITION).ok_or_else(lacks)? },
             RowMarks::of_array(marks.ok_or_else(lacks)?)?,
         )?;
