@@ -40,6 +40,11 @@ macro_rules! result_class {
                 pyo3::types::PyTuple::new(py, Self::FIELDS)
             }
 
+            #[classattr]
+            fn __dataclass_fields__(py: pyo3::Python<'_>) -> pyo3::PyResult<pyo3::Bound<'_, pyo3::types::PyDict>> {
+                crate::results::dataclass_fields(py, Self::FIELDS)
+            }
+
             fn __repr__(slf: &pyo3::Bound<'_, Self>) -> pyo3::PyResult<String> {
                 let repr: fn(&pyo3::Bound<'_, Self>) -> pyo3::PyResult<String> = $repr;
                 repr(slf)
@@ -102,6 +107,20 @@ pub(crate) fn replaced<'py>(
         named.update(changes.as_mapping())?;
     }
     result.get_type().call((), Some(&named))
+}
+
+/// Returns what `dataclasses` looks at, so that `asdict`, `replace` and `fields` take results as they take dataclasses.
+pub(crate) fn dataclass_fields<'py>(py: Python<'py>, fields: &[&str]) -> PyResult<Bound<'py, PyDict>> {
+    let dataclasses = py.import("dataclasses")?;
+    let named = PyDict::new(py);
+    for name in fields {
+        let field = dataclasses.call_method0("field")?;
+        field.setattr("name", name)?;
+        field.setattr("type", py.get_type::<PyAny>())?;
+        field.setattr("_field_type", dataclasses.getattr("_FIELD")?)?;
+        named.set_item(name, field)?;
+    }
+    Ok(named)
 }
 
 /// Returns the fields as a dict; results within them, and in lists of them, are dicts, too.

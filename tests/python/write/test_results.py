@@ -1,6 +1,7 @@
 """Results of writes and services: values that can be compared, copied and sent to other processes."""
 
 import copy
+import dataclasses
 import pickle
 
 import pyarrow as pa
@@ -56,6 +57,9 @@ def test_results_are_values(result):
     with pytest.raises(AttributeError):
         setattr(result, field, None)
     assert list(result.to_dict()) == list(kind.__match_args__)
+    # Programs that took them for dataclasses, which they were, go on to.
+    assert list(dataclasses.asdict(result)) == list(kind.__match_args__)
+    assert dataclasses.replace(result) == result
     with pytest.raises(TypeError):
         kind(unknown=1)
 
