@@ -426,7 +426,7 @@ impl WritableTable {
     }
 }
 
-/// What of a table's properties decides where rows belong and what files they are written to. It was settled when the
+/// What of a table's properties decides where rows belong and what files they are written to. It was decided when the
 /// handle was made.
 fn rows_and_files(config: &TableConfig) -> impl PartialEq + '_ {
     (
