@@ -76,15 +76,6 @@ fn a_table_that_was_seen_is_not_opened_again() {
     let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
     let refused = write(&table.location().with_seen_table(seen), WriteOperation::Upsert, input).unwrap_err();
     assert!(refused.to_string().contains("contradicts the table"), "{refused}");
-    // By which rows would go elsewhere.
-    let seen = table.open(true);
-    std::fs::write(&properties, format!("{}\nhoodie.datasource.write.hive_style_partitioning=true", text.join("\n")))
-        .unwrap();
-    let rows = batch(&[("a", "x", 4)]);
-    let (schema, mut rows, given) = (rows.schema(), std::iter::once(Ok(rows)), options(&[]));
-    let input = WriteInput { schema, batches: &mut rows, is_in_memory: true, options: &given, validator: None };
-    let refused = write(&table.location().with_seen_table(seen), WriteOperation::Upsert, input).unwrap_err();
-    assert!(refused.to_string().contains("open it again, and repeat this"), "{refused}");
 }
 
 /// What a service changes behind the table that was read is not left.

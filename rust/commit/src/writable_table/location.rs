@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::commit::TimelineWriter;
 use mortice_base::error::Result;
 use mortice_base::progress::Progress;
-use mortice_merge::config::ReadOptions;
+use mortice_merge::config::{ReadOptions, TableConfig};
 use mortice_storage::{FileStore, Storage, StorageOptions, open_file_store};
 use mortice_table::plan::OpenTable;
 
@@ -97,17 +97,23 @@ impl TableLocation {
         }
     }
 
-    /// The table with the instants that it has now: the one that was opened before, if it has them. Its properties may
-    /// have been changed since without an instant, until it is opened under its lock.
+    /// The table as it is now: the one that was opened before, if neither its properties nor its instants are others.
+    /// Two requests say so, fewer than opening it takes.
     ///
     /// # Errors
     /// As for [`Self::open_table`].
     pub fn open_timeline(&self, options: ReadOptions) -> Result<Arc<OpenTable>> {
         let Some(seen) = &self.seen else { return self.open_table(options) };
-        match TimelineWriter::new(self.open_store()?, &seen.config).has_other_instants(&seen.timeline) {
-            Ok(false) => seen.with_read_options(options).map(Arc::new),
+        let is_as_seen = || -> Result<bool> {
+            let store = self.open_store()?;
+            // Properties are changed without an instant, too.
+            let is_same = TableConfig::load(&*store)? == seen.config;
+            Ok(is_same && !TimelineWriter::new(store, &seen.config).has_other_instants(&seen.timeline)?)
+        };
+        match is_as_seen() {
+            Ok(true) => seen.with_read_options(options).map(Arc::new),
             // What is wrong is found where the table is opened.
-            Ok(true) | Err(_) => self.open_table(options),
+            Ok(false) | Err(_) => self.open_table(options),
         }
     }
 

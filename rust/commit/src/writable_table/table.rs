@@ -10,7 +10,7 @@ use crate::commit::{
     Clock, CommitValidator, Concurrency, FencedStore, HeldLock, TimelineWriter, UndoneWrite, check_version,
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataOptions, MetadataUpkeep};
-use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::error::Result;
 use mortice_base::progress::Progress;
 use mortice_base::time::Time;
 use mortice_merge::config::option_names::{ON_DAMAGE, WRITE_COMPLEX_KEYGEN_NEW_ENCODING};
@@ -388,14 +388,9 @@ impl WritableTable {
             return Ok(());
         }
         check_writes(&self.location, table)?;
-        if let Some(checked) = &self.checked {
-            ParsedOptions::new(&checked.given, &checked.operation, &table.config)?;
-        }
-        if rows_and_files(&table.config) == rows_and_files(&self.config) {
-            return Ok(());
-        }
-        let message = "the properties of the table were changed since it was opened; open it again, and repeat this";
-        Err(Error::new(ErrorKind::WriteConflict, message).in_file(self.uri()))
+        self.checked
+            .as_ref()
+            .map_or(Ok(()), |checked| ParsedOptions::new(&checked.given, &checked.operation, &table.config).map(drop))
     }
 
     /// The same, with the metadata table. One that cannot be maintained is deleted before, and built again afterwards.
@@ -424,14 +419,4 @@ impl WritableTable {
             false => self.locked_state(work),
         }
     }
-}
-
-/// What of a table's properties decides where rows belong and what files they are written to. It was decided when the
-/// handle was made.
-fn rows_and_files(config: &TableConfig) -> impl PartialEq + '_ {
-    (
-        (config.version, config.table_type, &config.base_file_format),
-        (&config.record_key_fields, &config.partition_fields, &config.key_generator),
-        (config.hive_style_partitioning, config.url_encode_partitions, config.populate_meta_fields),
-    )
 }
