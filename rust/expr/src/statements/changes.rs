@@ -49,23 +49,23 @@ pub(super) fn inserts(cursor: &Cursor<'_>) -> Vec<usize> {
 
 /// Consumes a MERGE.
 pub(super) fn merge(cursor: &mut Cursor<'_>) -> Result<Merge> {
-    cursor.expect(&["MERGE"])?;
+    cursor.require(&["MERGE"])?;
     if cursor.is_at(&["WITH", "SCHEMA", "EVOLUTION"]) {
         return Err(cursor.error("WITH SCHEMA EVOLUTION is not supported; add the columns to the table first"));
     }
     cursor.take(&["INTO"]);
     cursor.name()?;
     let alias = cursor.alias(&["USING"])?;
-    cursor.expect(&["USING"])?;
+    cursor.require(&["USING"])?;
     let (source, source_parts) = source(cursor)?;
     let source_alias = cursor.alias(&["ON"])?;
-    cursor.expect(&["ON"])?;
+    cursor.require(&["ON"])?;
     let on = cursor.until(&["WHEN"])?;
     let mut clauses = Vec::new();
     while cursor.take(&["WHEN"]) {
         clauses.push(clause(cursor)?);
     }
-    cursor.expect_end()?;
+    cursor.require_end()?;
     if clauses.is_empty() {
         return Err(cursor.error("WHEN MATCHED or WHEN NOT MATCHED is expected here"));
     }
@@ -93,27 +93,27 @@ fn source(cursor: &mut Cursor<'_>) -> Result<(TextSpan, Vec<String>)> {
 /// Consumes a clause of MERGE behind WHEN.
 fn clause(cursor: &mut Cursor<'_>) -> Result<MergeClause> {
     let is_not = cursor.take(&["NOT"]);
-    cursor.expect(&["MATCHED"])?;
+    cursor.require(&["MATCHED"])?;
     let mut side = if is_not { "source" } else { "matched" };
     if is_not && cursor.take(&["BY"]) {
         if cursor.take(&["SOURCE"]) {
             side = "target";
         } else {
-            cursor.expect(&["TARGET"])?;
+            cursor.require(&["TARGET"])?;
         }
     }
     let condition = if cursor.take(&["AND"]) { Some(cursor.until(&["THEN"])?) } else { None };
-    cursor.expect(&["THEN"])?;
+    cursor.require(&["THEN"])?;
     let mut clause = MergeClause { kind: "update", side, condition, assignments: Vec::new(), star_at: None };
     if side == "source" {
         clause.kind = "insert";
-        cursor.expect(&["INSERT"])?;
+        cursor.require(&["INSERT"])?;
         inserted(cursor, &mut clause)?;
     } else if cursor.take(&["DELETE"]) {
         clause.kind = "delete";
     } else {
-        cursor.expect(&["UPDATE"])?;
-        cursor.expect(&["SET"])?;
+        cursor.require(&["UPDATE"])?;
+        cursor.require(&["SET"])?;
         clause.star_at = star(cursor);
         if clause.star_at.is_some() && side == "target" {
             return Err(cursor.error("rows without a source row have no values for *"));
@@ -136,7 +136,7 @@ fn inserted(cursor: &mut Cursor<'_>, clause: &mut MergeClause) -> Result<()> {
         return Ok(());
     }
     let names = listed_names(cursor)?;
-    cursor.expect(&["VALUES"])?;
+    cursor.require(&["VALUES"])?;
     let at = cursor.place();
     let values = listed_values(cursor)?;
     if values.len() != names.len() {
@@ -152,27 +152,27 @@ fn inserted(cursor: &mut Cursor<'_>, clause: &mut MergeClause) -> Result<()> {
 pub(super) fn row_change(cursor: &mut Cursor<'_>) -> Result<RowChange> {
     let updates = cursor.take(&["UPDATE"]);
     if !updates {
-        cursor.expect(&["DELETE"])?;
-        cursor.expect(&["FROM"])?;
+        cursor.require(&["DELETE"])?;
+        cursor.require(&["FROM"])?;
     }
     cursor.name()?;
     let alias = cursor.alias(&[if updates { "SET" } else { "WHERE" }])?;
     let mut found = Vec::new();
     if updates {
-        cursor.expect(&["SET"])?;
+        cursor.require(&["SET"])?;
         found = assignments(cursor, "WHERE")?;
     }
     let condition = if cursor.take(&["WHERE"]) { Some(cursor.until(&[])?) } else { None };
-    cursor.expect_end()?;
+    cursor.require_end()?;
     Ok(RowChange { alias, assignments: found, condition })
 }
 
 /// Consumes an INSERT; `before` is what the statement has before it.
 pub(super) fn insert(cursor: &mut Cursor<'_>, before: Option<TextSpan>) -> Result<Insert> {
-    cursor.expect(&["INSERT"])?;
+    cursor.require(&["INSERT"])?;
     let overwrites = cursor.take(&["OVERWRITE"]);
     if !overwrites {
-        cursor.expect(&["INTO"])?;
+        cursor.require(&["INTO"])?;
     }
     cursor.take(&["TABLE"]);
     cursor.name()?;

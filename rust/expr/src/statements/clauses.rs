@@ -13,7 +13,7 @@ const BEHIND_TYPES: &[&str] = &["NOT", "COMMENT", "DEFAULT", "GENERATED", "FIRST
 /// Consumes `(name = value, name value, 'name' = 'value')`.
 pub(super) fn options(cursor: &mut Cursor<'_>) -> Result<Options> {
     let mut options = Options::new();
-    cursor.expect(&["("])?;
+    cursor.require(&["("])?;
     while !cursor.take(&[")"]) {
         let name = option_name(cursor)?;
         cursor.take_one(&["=", "=="]);
@@ -103,8 +103,8 @@ pub(super) fn columns(cursor: &mut Cursor<'_>) -> Result<Vec<Column>> {
 
 /// Consumes `PARTITION (dt = '2021-12-09', hh)`.
 pub(super) fn partition(cursor: &mut Cursor<'_>) -> Result<Partition> {
-    cursor.expect(&["PARTITION"])?;
-    cursor.expect(&["("])?;
+    cursor.require(&["PARTITION"])?;
+    cursor.require(&["("])?;
     let mut names = HashSet::new();
     let mut values = Partition::new();
     loop {
@@ -116,7 +116,7 @@ pub(super) fn partition(cursor: &mut Cursor<'_>) -> Result<Partition> {
         let value = if cursor.take_one(&["=", "=="]) { Some(cursor.until(&[","])?) } else { None };
         values.push((column, value));
         if !cursor.take(&[","]) {
-            cursor.expect(&[")"])?;
+            cursor.require(&[")"])?;
             return Ok(values);
         }
     }
@@ -139,12 +139,12 @@ pub(super) fn valued_partition(cursor: &mut Cursor<'_>) -> Result<Partition> {
 
 /// Consumes `(a, b)`: columns of the table.
 pub(super) fn listed_names(cursor: &mut Cursor<'_>) -> Result<Vec<Name>> {
-    cursor.expect(&["("])?;
+    cursor.require(&["("])?;
     let mut names = vec![cursor.name()?];
     while cursor.take(&[","]) {
         names.push(cursor.name()?);
     }
-    cursor.expect(&[")"])?;
+    cursor.require(&[")"])?;
     let mut known = HashSet::new();
     let mut is_new = |name: &Name| known.insert(name.parts.last().map(|part| part.to_lowercase()));
     if names.iter().all(&mut is_new) { Ok(names) } else { Err(cursor.error("a column is named twice before this")) }
@@ -159,12 +159,12 @@ pub(super) fn value(cursor: &mut Cursor<'_>, stops: &[&str]) -> Result<Option<Te
 
 /// Consumes `(1, 'a')`.
 pub(super) fn listed_values(cursor: &mut Cursor<'_>) -> Result<Vec<Option<TextSpan>>> {
-    cursor.expect(&["("])?;
+    cursor.require(&["("])?;
     let mut values = vec![value(cursor, &[","])?];
     while cursor.take(&[","]) {
         values.push(value(cursor, &[","])?);
     }
-    cursor.expect(&[")"])?;
+    cursor.require(&[")"])?;
     Ok(values)
 }
 

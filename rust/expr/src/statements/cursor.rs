@@ -53,11 +53,11 @@ impl<'a> Cursor<'a> {
         words.iter().any(|word| self.take(&[word]))
     }
 
-    pub(super) fn expect(&mut self, words: &[&str]) -> Result<()> {
+    pub(super) fn require(&mut self, words: &[&str]) -> Result<()> {
         if self.take(words) { Ok(()) } else { Err(self.error(&format!("{} is expected here", words.join(" ")))) }
     }
 
-    pub(super) fn expect_end(&self) -> Result<()> {
+    pub(super) fn require_end(&self) -> Result<()> {
         if self.token().is_none() { Ok(()) } else { Err(self.error("the statement should end here")) }
     }
 

@@ -174,7 +174,7 @@ impl Head {
             "CALL" => Some(self.called(cursor)?),
             "MSCK" | "REPAIR" if word == "MSCK" || cursor.is_at(&["REPAIR", "TABLE"]) => {
                 cursor.take(&["MSCK"]);
-                cursor.expect(&["REPAIR", "TABLE"])?;
+                cursor.require(&["REPAIR", "TABLE"])?;
                 Some(self.about(cursor, StatementKind::Repair)?)
             }
             "ANALYZE" if cursor.take(&["ANALYZE", "TABLE"]) => {
@@ -228,9 +228,9 @@ impl Head {
         let kind = self.about(&mut cursor, StatementKind::CreateView)?;
         let is_short = self.names.iter().all(|name| name.parts.len() == 1);
         if is_temporary && is_short && cursor.take(&["USING", "MORTICE"]) {
-            cursor.expect(&["OPTIONS"])?;
+            cursor.require(&["OPTIONS"])?;
             let options = clauses::options(&mut cursor)?;
-            cursor.expect_end()?;
+            cursor.require_end()?;
             if !options.iter().any(|(name, _)| name == "path") {
                 return Err(cursor.error("the option path is missing"));
             }
@@ -242,7 +242,7 @@ impl Head {
     /// Reads CREATE INDEX, DROP INDEX and SHOW INDEXES.
     fn index(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<StatementKind>> {
         let is_of_table = if cursor.take_one(&["CREATE", "DROP"]) {
-            cursor.expect(&["INDEX"])?;
+            cursor.require(&["INDEX"])?;
             cursor.take(&["IF", "NOT", "EXISTS"]);
             cursor.take(&["IF", "EXISTS"]);
             cursor.name()?;
@@ -266,7 +266,7 @@ impl Head {
         self.flags.if_exists = cursor.take(&["IF", "EXISTS"]);
         let kind = self.about(cursor, if is_view { StatementKind::DropView } else { StatementKind::DropTable })?;
         self.flags.purges = cursor.take(&["PURGE"]);
-        cursor.expect_end()?;
+        cursor.require_end()?;
         Ok(Some(kind))
     }
 

@@ -387,7 +387,7 @@ fn state(cursor: &mut Cursor<'_>, relation: &mut Relation) -> Result<()> {
 /// Consumes the arguments of Hudi's function: `('table or path', 'latest_state' or 'cdc', 'begin'[, 'end'])`.
 fn changes_arguments(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
     let at = cursor.place();
-    cursor.expect(&["("])?;
+    cursor.require(&["("])?;
     let mut given = Vec::new();
     while !cursor.take(&[")"]) {
         given.push(cursor.string()?);

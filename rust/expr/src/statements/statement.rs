@@ -162,18 +162,18 @@ impl Statement {
         let mut cursor = self.cursor();
         let truncates = self.head.kind == StatementKind::Truncate;
         if truncates {
-            cursor.expect(&["TRUNCATE"])?;
+            cursor.require(&["TRUNCATE"])?;
             cursor.take(&["TABLE"]);
             cursor.name()?;
         }
         let repairs = self.head.kind == StatementKind::Repair;
         if repairs && cursor.take_one(&["ADD", "DROP", "SYNC"]) {
-            cursor.expect(&["PARTITIONS"])?;
+            cursor.require(&["PARTITIONS"])?;
         }
         let has_clause = cursor.is_at(&["PARTITION"]);
         let found =
             if truncates && has_clause { valued_partition(&mut cursor)? } else { optional_partition(&mut cursor)? };
-        cursor.expect_end()?;
+        cursor.require_end()?;
         Ok(has_clause.then_some(found))
     }
 
@@ -190,7 +190,7 @@ impl Statement {
     /// The arguments of CALL.
     pub fn arguments(&self) -> Result<Vec<Argument>> {
         let mut cursor = self.cursor();
-        cursor.expect(&["("])?;
+        cursor.require(&["("])?;
         let mut found = Vec::new();
         while !cursor.take(&[")"]) {
             let at = cursor.place();
@@ -203,7 +203,7 @@ impl Statement {
             found.push(Argument { name, at, text: text.map(|token| token.text.clone()), value });
             cursor.take(&[","]);
         }
-        cursor.expect_end()?;
+        cursor.require_end()?;
         Ok(found)
     }
 
@@ -215,9 +215,9 @@ impl Statement {
             cursor.take(&["AS", "SERDE"]);
         } else if cursor.take(&["("]) {
             found = Some(option_name(&mut cursor)?);
-            cursor.expect(&[")"])?;
+            cursor.require(&[")"])?;
         }
-        cursor.expect_end()?;
+        cursor.require_end()?;
         Ok(found)
     }
 }

@@ -56,10 +56,10 @@ pub(super) fn create_table(cursor: &mut Cursor<'_>) -> Result<CreateTable> {
     }
     if !is_like && cursor.take(&["("]) {
         table.columns = columns(cursor)?;
-        cursor.expect(&[")"])?;
+        cursor.require(&[")"])?;
     }
     if !is_like || !table.provider.is_empty() {
-        cursor.expect(&["USING"])?;
+        cursor.require(&["USING"])?;
         cursor.name()?;
     }
     while cursor.token().is_some() {
@@ -108,7 +108,7 @@ fn clause_of_definition(cursor: &mut Cursor<'_>, table: &mut CreateTable) -> Res
 }
 
 fn partitions(cursor: &mut Cursor<'_>, table: &mut CreateTable) -> Result<()> {
-    cursor.expect(&["("])?;
+    cursor.require(&["("])?;
     loop {
         let following = cursor.ahead(1).map_or("", |token| &token.word);
         if following == "(" {
@@ -124,7 +124,7 @@ fn partitions(cursor: &mut Cursor<'_>, table: &mut CreateTable) -> Result<()> {
         };
         table.partitions.extend(path.into_iter().next_back());
         if !cursor.take(&[","]) {
-            return cursor.expect(&[")"]);
+            return cursor.require(&[")"]);
         }
     }
 }
@@ -144,9 +144,9 @@ pub(super) fn alter_table(cursor: &mut Cursor<'_>) -> Result<AlterTable> {
         cursor.at += 1;
         table.to = Some(cursor.name()?.parts);
     } else if cursor.take(&["RENAME"]) {
-        cursor.expect(&["COLUMN"])?;
+        cursor.require(&["COLUMN"])?;
         let mut column = changed(cursor)?;
-        cursor.expect(&["TO"])?;
+        cursor.require(&["TO"])?;
         column.new_name = cursor.name()?.parts.into_iter().next_back();
         table.columns.push(column);
     } else if cursor.take_one(&["ALTER", "CHANGE"]) {
@@ -158,7 +158,7 @@ pub(super) fn alter_table(cursor: &mut Cursor<'_>) -> Result<AlterTable> {
     } else {
         return Err(cursor.error(refusal(cursor)));
     }
-    cursor.expect_end()?;
+    cursor.require_end()?;
     Ok(table)
 }
 
@@ -182,7 +182,7 @@ fn added(cursor: &mut Cursor<'_>) -> Result<Vec<Column>> {
     let is_in_brackets = cursor.take(&["("]);
     let added = columns(cursor)?;
     if is_in_brackets {
-        cursor.expect(&[")"])?;
+        cursor.require(&[")"])?;
     }
     if let Some(column) = added.iter().find(|column| !column.is_nullable) {
         let message = "a new column is null in the rows that there are, and cannot be NOT NULL";
@@ -211,7 +211,7 @@ fn dropped(cursor: &mut Cursor<'_>, table: &mut AlterTable) -> Result<()> {
     while cursor.take(&[","]) {
         table.dropped.push(cursor.name()?);
     }
-    if is_in_brackets { cursor.expect(&[")"]) } else { Ok(()) }
+    if is_in_brackets { cursor.require(&[")"]) } else { Ok(()) }
 }
 
 fn column_word(cursor: &mut Cursor<'_>) -> Result<()> {

@@ -7,7 +7,7 @@ use crate::statements::tokens::Tokens;
 const WORDS: &[&str] =
     &["case", "end", "when", "then", "else", "set", "values", "matched", "not", "by", "where", "on", "using", "as"];
 
-fn texts(text: &str) -> Vec<String> {
+fn token_strings(text: &str) -> Vec<String> {
     Tokens::of_text(text).unwrap().tokens.into_iter().map(|token| token.text).collect()
 }
 
@@ -29,7 +29,7 @@ fn tokens_are_those_of_spark() {
         ("ä \u{1f600}$", &["ä", "\u{1f600}", "$"]),
     ];
     for (text, expected) in cases {
-        assert_eq!(texts(text), *expected, "{text}");
+        assert_eq!(token_strings(text), *expected, "{text}");
     }
 }
 
