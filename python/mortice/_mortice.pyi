@@ -104,7 +104,6 @@ __all__ = [
     "refuse_other_writer",
     "run_service_by_tasks",
     "run_stage",
-    "service_needs",
     "statement_error",
     "statement_parameters",
     "stream_batch_options",
@@ -1131,6 +1130,8 @@ class Table:
     def has_change_data(self) -> bool:
         """Whether writes store what they change (`hoodie.table.cdc.enabled`)."""
 
+    def service_needs(self, options: Mapping[str, str], names: Sequence[str]) -> list[ServiceNeed]:
+        """What services would do, of a table that is opened once. The problem of one that cannot run says why."""
     def service_progress(self) -> tuple[int, int]:
         """How much of the service that runs on the table, or ran last, is done, and of how much: bytes, files or
         instants."""
@@ -1821,11 +1822,6 @@ def is_stream_batch_written(
 
 def refuse_other_writer(uri: str, batch: _StreamBatch) -> None:
     """Raises for a batch that another writer has written."""
-
-def service_needs(
-    uri: str, storage_options: Mapping[str, str], options: Mapping[str, str], names: list[str]
-) -> list[ServiceNeed]:
-    """Returns what services of a table would do, which is opened once. The problem of one that cannot run says why."""
 
 def run_service_by_tasks(
     uri: str,

@@ -242,8 +242,7 @@ def needs_of(table: TableView, options: Options | None = None, names: Iterable[s
     """
     services = list(names)
     try:
-        given = table._given(options)  # noqa: SLF001
-        return _mortice.service_needs(table.uri, table._storage_options, given, services)  # noqa: SLF001
+        return table._native.service_needs(table._given(options), services)  # noqa: SLF001
     except MorticeError as error:
         return [ServiceNeed(service, False, "unknown", 0, 0, 0, str(error)) for service in services]
 

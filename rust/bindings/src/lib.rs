@@ -132,7 +132,7 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::CompactResult>()?;
     module.add_class::<erase::Erasure>()?;
     module.add_class::<metadata::MetadataResult>()?;
-    needs::add(module)?;
+    module.add_class::<needs::ServiceNeed>()?;
     module.add_class::<restore::RestoreResult>()?;
     module.add_class::<restore::RollbackResult>()?;
     module.add_class::<restore::SavepointResult>()?;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mortice::services::{self, MaintainedService};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, at_location};
 use crate::errors::raised;
 use crate::results::{fields_repr, result_class, warn};
+use crate::table::Table;
 
 result_class! {
     /// What a table service would do now.
@@ -23,26 +23,23 @@ result_class! {
     repr = |one| fields_repr(one, Self::FIELDS);
 }
 
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<ServiceNeed>()?;
-    module.add_function(wrap_pyfunction!(service_needs, module)?)
-}
-
-/// Returns what services of a table would do. The problem of one that cannot run says why.
-#[pyfunction]
-fn service_needs(
-    py: Python<'_>,
-    uri: &str,
-    storage_options: StorageArgument,
-    options: BTreeMap<String, String>,
-    names: Vec<String>,
-) -> PyResult<Vec<ServiceNeed>> {
-    let found = at_location(py, uri, &storage_options, |location| {
-        let services = names.iter().map(|name| MaintainedService::parse(name)).collect::<mortice::Result<Vec<_>>>()?;
-        Ok(services::service_needs(location, &options, &services))
-    })?;
-    warn(py, &found.warnings)?;
-    found.needs.into_iter().map(|(service, need)| need_of(py, service, need)).collect()
+#[pymethods]
+impl Table {
+    /// What services of the table would do. The problem of one that cannot run says why.
+    fn service_needs(
+        &self,
+        py: Python<'_>,
+        options: BTreeMap<String, String>,
+        names: Vec<String>,
+    ) -> PyResult<Vec<ServiceNeed>> {
+        let found = self.planned(py, |location| {
+            let services =
+                names.iter().map(|name| MaintainedService::parse(name)).collect::<mortice::Result<Vec<_>>>()?;
+            Ok(services::service_needs(location, &options, &services))
+        })?;
+        warn(py, &found.warnings)?;
+        found.needs.into_iter().map(|(service, need)| need_of(py, service, need)).collect()
+    }
 }
 
 fn need_of(
