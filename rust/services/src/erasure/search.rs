@@ -45,7 +45,7 @@ pub fn search_files<'a>(
 
 /// Returns how a file has a value; none if it has none.
 fn found_in(source: &Arc<dyn FileSource>, path: &str, erased: &ErasedValues) -> Result<Option<String>> {
-    let plain = plain_texts(source.as_ref(), erased.texts())?;
+    let plain = plain_strings(source.as_ref(), erased.strings())?;
     let in_folder = |folder: &str| path.split('/').rev().skip(1).any(|part| part == folder);
     let (mut is_explained, mut column) = (false, None);
     let is_base = [".parquet", ".orc"].iter().any(|end| path.ends_with(end));
@@ -59,11 +59,11 @@ fn found_in(source: &Arc<dyn FileSource>, path: &str, erased: &ErasedValues) -> 
     Ok(column.map(|name| format!("column '{name}'")).or_else(bytes))
 }
 
-/// Returns the texts that the bytes of a file contain.
-fn plain_texts<'a>(source: &dyn FileSource, texts: &'a [Vec<u8>]) -> Result<Vec<&'a [u8]>> {
-    let finders: Vec<_> = texts.iter().map(|text| (text.as_slice(), memmem::Finder::new(text))).collect();
-    let longest = texts.iter().map(|text| to_u64(text.len())).max().unwrap_or(0);
-    let (mut found, mut start) = (vec![false; texts.len()], 0);
+/// Returns the strings that the bytes of a file contain.
+fn plain_strings<'a>(source: &dyn FileSource, strings: &'a [Vec<u8>]) -> Result<Vec<&'a [u8]>> {
+    let finders: Vec<_> = strings.iter().map(|text| (text.as_slice(), memmem::Finder::new(text))).collect();
+    let longest = strings.iter().map(|text| to_u64(text.len())).max().unwrap_or(0);
+    let (mut found, mut start) = (vec![false; strings.len()], 0);
     while start < source.len() && !finders.is_empty() {
         // A text that begins in one window may end in the next.
         let end = start.saturating_add(WINDOW).saturating_add(longest).min(source.len());
@@ -105,12 +105,12 @@ fn is_in_first(batch: &RecordBatch, values: &Distinct) -> Result<bool> {
     batch.columns().first().map_or(Ok(false), |column| values.is_in(column))
 }
 
-/// Whether values of other columns, or of rows that remain, contain the texts.
-fn is_in_other_values(source: &Arc<dyn FileSource>, texts: &[&[u8]]) -> Result<bool> {
+/// Whether values of other columns, or of rows that remain, contain the strings.
+fn is_in_other_values(source: &Arc<dyn FileSource>, strings: &[&[u8]]) -> Result<bool> {
     let file = open(Arc::clone(source))?;
     let fields = file.fields().unwrap_or_default();
     let fields: Vec<_> = fields.iter().filter(|field| has_text(field.data_type())).map(Arc::clone).collect();
-    let mut left: Vec<_> = texts.iter().map(memmem::Finder::new).collect();
+    let mut left: Vec<_> = strings.iter().map(memmem::Finder::new).collect();
     for batch in columns_of_base(file, fields)? {
         for column in batch?.columns() {
             let column = texts_of(column)?;
@@ -169,10 +169,10 @@ fn column_of_log(source: &Arc<dyn FileSource>, erased: &ErasedValues) -> Result<
 /// # Errors
 /// Those of the batches.
 pub fn is_in_records(batches: impl IntoIterator<Item = Result<RecordBatch>>, erased: &ErasedValues) -> Result<bool> {
-    let texts: Vec<_> = erased.texts().iter().map(memmem::Finder::new).collect();
+    let strings: Vec<_> = erased.strings().iter().map(memmem::Finder::new).collect();
     for batch in batches {
         for column in batch?.columns() {
-            if contains(column, &texts)? {
+            if contains(column, &strings)? {
                 return Ok(true);
             }
         }
@@ -180,10 +180,10 @@ pub fn is_in_records(batches: impl IntoIterator<Item = Result<RecordBatch>>, era
     Ok(false)
 }
 
-fn contains(column: &ArrayRef, texts: &[memmem::Finder<'_>]) -> Result<bool> {
+fn contains(column: &ArrayRef, strings: &[memmem::Finder<'_>]) -> Result<bool> {
     let all = |columns: &[&ArrayRef]| -> Result<bool> {
         for column in columns {
-            if contains(column, texts)? {
+            if contains(column, strings)? {
                 return Ok(true);
             }
         }
@@ -191,8 +191,8 @@ fn contains(column: &ArrayRef, texts: &[memmem::Finder<'_>]) -> Result<bool> {
     };
     match column.data_type() {
         DataType::Struct(_) => all(&column.as_struct().columns().iter().collect::<Vec<_>>()),
-        DataType::List(_) => contains(column.as_list::<i32>().values(), texts),
-        DataType::LargeList(_) => contains(column.as_list::<i64>().values(), texts),
+        DataType::List(_) => contains(column.as_list::<i32>().values(), strings),
+        DataType::LargeList(_) => contains(column.as_list::<i64>().values(), strings),
         DataType::Map(_, _) => all(&[column.as_map().keys(), column.as_map().values()]),
         kind if is_text(kind) || has_text(kind) => {
             let column = texts_of(column)?;
@@ -200,7 +200,7 @@ fn contains(column: &ArrayRef, texts: &[memmem::Finder<'_>]) -> Result<bool> {
                 .as_binary::<i32>()
                 .iter()
                 .flatten()
-                .any(|value| texts.iter().any(|text| text.find(value).is_some())))
+                .any(|value| strings.iter().any(|text| text.find(value).is_some())))
         }
         _ => Ok(false),
     }
@@ -208,13 +208,13 @@ fn contains(column: &ArrayRef, texts: &[memmem::Finder<'_>]) -> Result<bool> {
 
 /// Returns which instants, active and archived, have values in their metadata.
 pub(super) fn instants_with(timeline: &Timeline, erased: &ErasedValues) -> Result<Vec<String>> {
-    let texts: Vec<_> = erased.texts().iter().map(memmem::Finder::new).collect();
+    let strings: Vec<_> = erased.strings().iter().map(memmem::Finder::new).collect();
     let mut found = Vec::new();
     for instant in timeline.archived()?.iter().chain(timeline.instants()) {
         // What cannot be read is bytes of a file, which have been searched.
         for content in [timeline.metadata(instant), timeline.plan(instant)].into_iter().flatten().flatten() {
             let content = content.to_string();
-            if texts.iter().any(|text| text.find(content.as_bytes()).is_some()) {
+            if strings.iter().any(|text| text.find(content.as_bytes()).is_some()) {
                 found.push(format!("the {} {}", instant.action, instant.requested_time));
             }
         }

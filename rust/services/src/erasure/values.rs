@@ -25,7 +25,7 @@ const DECIMAL_DIGITS: u8 = 38;
 /// The values that no file may have: by column, and as the bytes that they have where they are stored plainly.
 pub struct ErasedValues {
     columns: BTreeMap<String, Distinct>,
-    texts: Vec<Vec<u8>>,
+    strings: Vec<Vec<u8>>,
 }
 
 impl ErasedValues {
@@ -34,11 +34,11 @@ impl ErasedValues {
     /// # Errors
     /// `Unsupported` for types that cannot be compared.
     pub fn from_columns(columns: impl IntoIterator<Item = (String, ArrayRef)>) -> Result<Self> {
-        let mut values = Self { columns: BTreeMap::new(), texts: Vec::new() };
+        let mut values = Self { columns: BTreeMap::new(), strings: Vec::new() };
         for (name, column) in columns {
             values.add(name, column.data_type(), &column)?;
         }
-        values.with_texts()
+        values.with_strings()
     }
 
     /// The same, and the constants of the filter that selects the rows.
@@ -56,7 +56,7 @@ impl ErasedValues {
                 self.add(field.name().clone(), field.data_type(), &constant)?;
             }
         }
-        self.with_texts()
+        self.with_strings()
     }
 
     /// The same, without the values that other rows have. Record keys stay, as no other row has them.
@@ -74,7 +74,7 @@ impl ErasedValues {
                 start = start.saturating_add(MOST_CONSTANTS);
             }
         }
-        self.with_texts()
+        self.with_strings()
     }
 
     /// The columns with their values.
@@ -97,8 +97,8 @@ impl ErasedValues {
     }
 
     /// Strings and binary values, in order.
-    pub(super) fn texts(&self) -> &[Vec<u8>] {
-        &self.texts
+    pub(super) fn strings(&self) -> &[Vec<u8>] {
+        &self.strings
     }
 
     fn add(&mut self, name: String, kind: &DataType, values: &ArrayRef) -> Result<()> {
@@ -109,15 +109,15 @@ impl ErasedValues {
         column.add(values)
     }
 
-    fn with_texts(mut self) -> Result<Self> {
+    fn with_strings(mut self) -> Result<Self> {
         self.columns.retain(|_, values| values.len() > 0);
-        let mut texts = BTreeSet::new();
+        let mut strings = BTreeSet::new();
         for values in self.columns.values().filter(|values| is_text(values.kind())) {
             let bytes = cast(&values.values()?, &DataType::Binary).map_err(unfit)?;
             let bytes = bytes.as_binary::<i32>().iter().flatten();
-            texts.extend(bytes.filter(|text| text.len() >= LEAST_BYTES).map(<[u8]>::to_vec));
+            strings.extend(bytes.filter(|text| text.len() >= LEAST_BYTES).map(<[u8]>::to_vec));
         }
-        self.texts = texts.into_iter().collect();
+        self.strings = strings.into_iter().collect();
         Ok(self)
     }
 }
@@ -220,7 +220,7 @@ mod tests {
             [("name".to_owned(), strings(&["Bobby", "Al", "Bobby"])), ("name".to_owned(), strings(&["Cary"]))];
         let erased = ErasedValues::from_columns(columns).unwrap();
         assert_eq!(erased.count(), 3);
-        assert_eq!(erased.texts(), [b"Bobby".to_vec(), b"Cary".to_vec()]);
+        assert_eq!(erased.strings(), [b"Bobby".to_vec(), b"Cary".to_vec()]);
         assert_eq!(&erased.columns().unwrap()[0].1, &strings(&["Al", "Bobby", "Cary"]));
     }
 
@@ -245,7 +245,7 @@ mod tests {
     fn values_of_other_rows_are_not_searched_for() {
         let erased = ErasedValues::from_columns([("name".to_owned(), strings(&["Alice", "Bobby"]))]).unwrap();
         let erased = erased.without_shared(|_, values| Ok(vec![values.slice(1, 1)])).unwrap();
-        assert_eq!(erased.texts(), [b"Alice".to_vec()]);
+        assert_eq!(erased.strings(), [b"Alice".to_vec()]);
         assert_eq!(literals_of(&erased.columns().unwrap()[0].1).unwrap(), [Literal::Text("Alice".into())]);
     }
 }
