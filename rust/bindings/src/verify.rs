@@ -91,11 +91,11 @@ impl Table {
 
     /// Repairs the table; with `merge_buckets` makes one file group of those of each bucket that has several, before.
     fn repair(&self, py: Python<'_>, options: BTreeMap<String, String>, merge_buckets: bool) -> PyResult<RepairResult> {
-        let done = self.changed(py, |location| {
+        let (merged, done) = self.changed(py, |location| {
             let merged = merge_buckets.then(|| services::run_bucket_merge(location, &options)).transpose()?;
             Ok((merged, services::run_repair(location, &options)?))
         })?;
-        repaired(py, done)
+        repaired(py, merged, done)
     }
 
     /// What `repair` would do. Nothing is changed.
@@ -105,19 +105,16 @@ impl Table {
         options: BTreeMap<String, String>,
         merge_buckets: bool,
     ) -> PyResult<RepairResult> {
-        let plan = self.planned(py, |location| {
+        let (merged, plan) = self.planned(py, |location| {
             let merged = merge_buckets.then(|| services::plan_bucket_merge(location, &options)).transpose()?;
             Ok((merged, services::plan_repair(location, &options)?))
         })?;
-        repaired(py, plan)
+        repaired(py, merged, plan)
     }
 }
 
 /// Returns what was merged and repaired. What is left does not name the merged buckets again.
-fn repaired(
-    py: Python<'_>,
-    (merged, done): (Option<BucketMergeResult>, services::RepairResult),
-) -> PyResult<RepairResult> {
+fn repaired(py: Python<'_>, merged: Option<BucketMergeResult>, done: services::RepairResult) -> PyResult<RepairResult> {
     let (buckets, written) = merged.map_or_else(Default::default, |merged| (merged.buckets, merged.write));
     let mut repaired = findings(buckets);
     let left = findings(done.left).into_iter().filter(|one| !repaired.contains(one)).collect();

@@ -50,7 +50,7 @@ def compact(
 
     Raises as `Table.compact`.
     """
-    return _planned_and_executed(CompactResult, "compact", (spark, uri, options), schedule=schedule, run=run)
+    return _planned_and_executed(CompactResult, "compact", spark, uri, options, schedule=schedule, run=run)
 
 
 def log_compact(
@@ -78,7 +78,7 @@ def log_compact(
 
     Raises as `Table.log_compact`.
     """
-    return _planned_and_executed(CompactResult, "log_compact", (spark, uri, options), schedule=schedule, run=run)
+    return _planned_and_executed(CompactResult, "log_compact", spark, uri, options, schedule=schedule, run=run)
 
 
 def cluster(
@@ -106,19 +106,20 @@ def cluster(
 
     Raises as `Table.cluster`.
     """
-    return _planned_and_executed(ClusterResult, "cluster", (spark, uri, options), schedule=schedule, run=run)
+    return _planned_and_executed(ClusterResult, "cluster", spark, uri, options, schedule=schedule, run=run)
 
 
 def _planned_and_executed(
     result: type[Result],
     service: Literal["compact", "log_compact", "cluster"],
-    given: tuple[SparkSession, str | os.PathLike[str], Mapping[str, Any] | None],
+    spark: SparkSession,
+    uri: str | os.PathLike[str],
+    options: Mapping[str, Any] | None,
     *,
     schedule: bool,
     run: bool,
 ) -> Result:
     schedule, run = checked_bool("schedule", schedule), checked_bool("run", run)
-    spark, uri, options = given
     target = WriteTarget.from_options(uri, options)
     with observed(service, target.uri) as observation:
         storage, tasks = target.storage_options(spark), SparkTasks(spark)

@@ -158,7 +158,7 @@ impl ChangedRows<'_> {
         }
         for (name, made) in sides {
             if let Some(row) = first_other(strings(batch, name)?, made, is_stored) {
-                return Err(other_place(self.plan, batch, batch, (name, made), row)?);
+                return Err(other_place(self.plan, batch, batch, name, made, row)?);
             }
         }
         Ok(())
@@ -186,7 +186,8 @@ pub(super) fn other_place(
     plan: &MergePlan,
     rows: &RecordBatch,
     stored: &RecordBatch,
-    (name, made): (&str, &StringArray),
+    name: &str,
+    made: &StringArray,
     row: usize,
 ) -> Result<Error> {
     let key = key_text(rows, &plan.shadow_columns(), row)?;

@@ -134,17 +134,18 @@ impl MergePlan {
             self.keys_of(&maker, made, located, 0)?
         };
         let all = BooleanBuffer::new_set(made.num_rows());
-        let mut places = vec![(meta_columns::RECORD_KEY, kept, &record_keys, &all)];
+        let mut places = vec![RowPlace { name: meta_columns::RECORD_KEY, read: kept, new: &record_keys, rows: &all }];
         if !self.is_global {
-            let paths = strings(stored, meta_columns::PARTITION_PATH)?.clone();
-            places.push((meta_columns::PARTITION_PATH, paths, &partitions, &all));
+            let read = strings(stored, meta_columns::PARTITION_PATH)?.clone();
+            places.push(RowPlace { name: meta_columns::PARTITION_PATH, read, new: &partitions, rows: &all });
         } else if !self.moves && is_assigned.count_set_bits() > 0 {
             // A row may be in another partition than its columns say. It stays there.
-            places.push((meta_columns::PARTITION_PATH, self.paths_of(&maker, stored)?, &partitions, is_assigned));
+            let read = self.paths_of(&maker, stored)?;
+            places.push(RowPlace { name: meta_columns::PARTITION_PATH, read, new: &partitions, rows: is_assigned });
         }
-        for (name, read, new, rows) in places {
-            if let Some(row) = first_other(&read, new, rows) {
-                return Err(self.moved(made, stored, (name, new, &read), (row, is_assigned.value(row)))?);
+        for place in places {
+            if let Some(row) = first_other(&place.read, place.new, place.rows) {
+                return Err(self.moved(made, stored, &place, row, is_assigned.value(row))?);
             }
         }
         Ok(())
@@ -155,20 +156,21 @@ impl MergePlan {
         &self,
         made: &RecordBatch,
         stored: &RecordBatch,
-        (name, new, read): (&str, &StringArray, &StringArray),
-        (row, is_assigned): (usize, bool),
+        place: &RowPlace<'_>,
+        row: usize,
+        is_assigned: bool,
     ) -> Result<Error> {
         if is_assigned {
             return Ok(Error::unsupported(format!(
                 "the statement changes the record key or the partition of a row ('{}' to '{}'); delete the row and insert another",
-                read.value(row),
-                new.value(row)
+                place.read.value(row),
+                place.new.value(row)
             )));
         }
-        if name == meta_columns::PARTITION_PATH && !self.kept_partitions().is_empty() {
-            return Ok(self.unmatched_path(read.value(row)));
+        if place.name == meta_columns::PARTITION_PATH && !self.kept_partitions().is_empty() {
+            return Ok(self.unmatched_path(place.read.value(row)));
         }
-        other_place(self, made, stored, (name, new), row)
+        other_place(self, made, stored, place.name, place.new, row)
     }
 
     fn check_ordering(&self, made: &RecordBatch, stored: &RecordBatch, updates: &BooleanBuffer) -> Result<()> {
@@ -182,6 +184,15 @@ impl MergePlan {
         late.add(&is_late, made, &self.on)?;
         late.refuse(&ordering)
     }
+}
+
+/// What says where rows are: a meta column as it is read, and as the changed rows make it.
+struct RowPlace<'a> {
+    name: &'static str,
+    read: StringArray,
+    new: &'a StringArray,
+    /// The rows in which both have to be equal.
+    rows: &'a BooleanBuffer,
 }
 
 /// Some bits of others.
@@ -340,12 +351,12 @@ mod tests {
         let stored: [Row; 2] = [("k", "oslo", 1.0, 1), ("", "", 0.0, 0)];
         let given: [Row; 2] = [("x", "oslo", 5.0, 9), ("y", "rome", 6.0, 2)];
         let merged = plan.merge_chosen(&joined(&given, &stored, &[Some(0), Some(1)])).unwrap();
-        let texts = |name: &str| {
+        let values = |name: &str| {
             let column = merged.column_by_name(name).unwrap().as_string::<i32>();
             column.iter().map(|text| text.map(str::to_owned)).collect::<Vec<_>>()
         };
-        assert_eq!(texts(meta_columns::RECORD_KEY), [Some("k".to_owned()), None]);
-        assert_eq!(texts(meta_columns::PARTITION_PATH), [Some("oslo".to_owned()), Some("rome".to_owned())]);
+        assert_eq!(values(meta_columns::RECORD_KEY), [Some("k".to_owned()), None]);
+        assert_eq!(values(meta_columns::PARTITION_PATH), [Some("oslo".to_owned()), Some("rome".to_owned())]);
         let error = |given: Row| {
             let rows = joined(&[given], stored.get(..1).unwrap(), &[Some(0)]);
             plan.merge_chosen(&rows).unwrap_err().text()

@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn the_first_misfit_is_the_error() {
-        let rows = |texts: &[Option<&str>]| {
-            let texts = Arc::new(StringArray::from(texts.to_vec())) as ArrayRef;
-            RecordBatch::try_from_iter([(MISFIT_COLUMN, texts)]).unwrap()
+        let rows = |misfits: &[Option<&str>]| {
+            let misfits = Arc::new(StringArray::from(misfits.to_vec())) as ArrayRef;
+            RecordBatch::try_from_iter([(MISFIT_COLUMN, misfits)]).unwrap()
         };
         assert!(refuse_misfits(&rows(&[None, None])).is_ok());
         assert_eq!(refuse_misfits(&rows(&[None, Some("no"), Some("x")])).unwrap_err().text(), "no");

@@ -86,11 +86,12 @@ impl MergePlan {
         let (_, types) = table.schema_at(None)?;
         let options = PlanOptions::resolve(table, options)?;
         check_table(table, &types, &options.rows)?;
-        Self::resolved((table, &types), given, clauses, options)
+        Self::resolved(table, &types, given, clauses, options)
     }
 
     fn resolved(
-        (table, types): (&OpenTable, &Schema),
+        table: &OpenTable,
+        types: &Schema,
         given: &[String],
         clauses: &MergeClauses,
         options: PlanOptions,
@@ -158,7 +159,7 @@ impl MergePlan {
         if !table.config.record_key_fields.is_empty() {
             check_table(table, &types, &options.rows)?;
         }
-        let plan = Self::resolved((table, &types), &names, &clauses, options)?;
+        let plan = Self::resolved(table, &types, &names, &clauses, options)?;
         let updates = actions.iter().filter(|one| one.action == ClauseAction::Update);
         let assigned: BTreeSet<&String> = updates.flat_map(|one| one.values.keys()).collect();
         let stays = |name: &&String| plan.on.contains(name) || (!plan.moves && plan.partitions.contains(name));
