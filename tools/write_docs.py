@@ -161,8 +161,8 @@ def _write_options() -> Iterator[str]:
         facts = [_values(kind, values) + (f" ({unit})" if unit else "")]
         without = "none" if kind in VALUES_WITHOUT_WORDS else "by the table and the operation"
         facts.append(f"default: `{default}`" if default else f"default: {without}")
-        if older[name]:
-            facts.append("also: " + ", ".join(f"`{one}`" for one in older[name].split(",")))
+        if others := older.get(name):
+            facts.append("also: " + ", ".join(f"`{one}`" for one in others.split(",")))
         yield f"`{name}`: {'; '.join(facts)}"
 
 

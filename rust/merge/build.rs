@@ -18,7 +18,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let [name, kind, _, default, _] = cells.as_slice() else {
             return Err(format!("{VALUES}: 5 cells expected: {line}").into());
         };
-        let constant = name.trim_start_matches("hoodie.").replace(['.', '-'], "_").to_ascii_uppercase();
+        let constant = name
+            .trim_start_matches("hoodie.")
+            .trim_start_matches("mortice.")
+            .replace(['.', '-'], "_")
+            .to_ascii_uppercase();
         let kind = marker(kind, default);
         writeln!(constants, "/// `{name}`.")?;
         writeln!(constants, "pub const {constant}: WriteOption<{kind}> = WriteOption::new(\"{name}\");")?;

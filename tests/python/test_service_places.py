@@ -1,4 +1,4 @@
-"""A table service has four places: a file of the core, one of the bindings, a method of Table, a command."""
+"""A table service has one place on each floor: the core, the bindings, the class Table, the commands."""
 
 import pathlib
 import re

@@ -9,7 +9,7 @@
 //!
 //! Records that were written to such a metadata table would hide the rows of the files that it lacks: it would have the
 //! table's newest write, and look complete. So it is built again from a listing of the table, or the write is refused
-//! ([`REBUILD_UNUSABLE`]). Damage within a file is found by the readers, which list the storage then.
+//! ([`METADATA_REBUILD_UNUSABLE`]). Damage within a file is found by the readers, which list the storage then.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::upkeep::MetadataUpkeep;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
-use mortice_merge::config::option_names::REBUILD_UNUSABLE;
+use mortice_merge::config::option_names::METADATA_REBUILD_UNUSABLE;
 use mortice_storage::{FileStore, parallel};
 use mortice_table::file_group::{FileSystemView, PartitionFiles};
 use mortice_table::metadata_table::{check_complete, check_log_files};
@@ -78,7 +78,7 @@ impl MetadataUpkeep {
         let is_rebuilt = options.is_enabled();
         if is_rebuilt && !options.rebuilds_unusable() {
             return Err(Error::invalid_table(format!(
-                "the metadata table cannot be maintained, and {REBUILD_UNUSABLE} is false: build it again, with \
+                "the metadata table cannot be maintained, and {METADATA_REBUILD_UNUSABLE} is false: build it again, with \
                  Table.build_metadata(rebuild=True) or `mortice metadata build --rebuild`; {}",
                 defect.unwrap_or_default()
             )));

@@ -38,8 +38,8 @@ impl MetadataOptions {
             partition_stats: asked(PartitionKind::PartitionStats)?,
             record_index: asked(PartitionKind::RecordIndex)?,
             bloom_filters: asked(PartitionKind::BloomFilters)?,
-            drops_unsupported: options.given_boolean(option_names::DROP_UNSUPPORTED)?.unwrap_or(false),
-            keeps_unusable: !options.given_boolean(option_names::REBUILD_UNUSABLE)?.unwrap_or(true),
+            drops_unsupported: options.boolean(option_names::METADATA_DROP_UNSUPPORTED)?,
+            keeps_unusable: !options.boolean(option_names::METADATA_REBUILD_UNUSABLE)?,
             columns: ColumnChoice::new(list, most),
         })
     }
@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(given(&[]), MetadataOptions::default());
         assert!(given(&[]).is_enabled() && given(&[]).rebuilds_unusable() && !given(&[]).drops_unsupported);
         assert!(!given(&[("hoodie.metadata.enable", "false")]).is_enabled());
-        assert!(!given(&[(option_names::REBUILD_UNUSABLE.name(), "false")]).rebuilds_unusable());
-        assert!(given(&[(option_names::DROP_UNSUPPORTED.name(), "true")]).drops_unsupported);
+        assert!(!given(&[(option_names::METADATA_REBUILD_UNUSABLE.name(), "false")]).rebuilds_unusable());
+        assert!(given(&[(option_names::METADATA_DROP_UNSUPPORTED.name(), "true")]).drops_unsupported);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::Properties;
-use mortice_merge::config::option_names::DROP_UNSUPPORTED;
+use mortice_merge::config::option_names::METADATA_DROP_UNSUPPORTED;
 
 /// The property that names the partitions that are complete.
 pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
@@ -125,7 +125,7 @@ impl ListedPartitions {
         }
         let known: Vec<&str> = PartitionKind::ALL.iter().map(|kind| kind.folder()).collect();
         Err(Error::unsupported(format!(
-            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}); set {DROP_UNSUPPORTED}=true to drop these indexes, or write with Hudi",
+            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}); set {METADATA_DROP_UNSUPPORTED}=true to drop these indexes, or write with Hudi",
             self.unknown.join(", "),
             known.join(", "),
         )))

@@ -10,7 +10,7 @@ use crate::commit::{
     Clock, CommitValidator, Concurrency, FencedStore, HeldLock, TimelineWriter, UndoneWrite, check_version,
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataOptions, MetadataUpkeep};
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_base::progress::Progress;
 use mortice_base::time::Time;
 use mortice_merge::config::option_names::{ON_DAMAGE, WRITE_COMPLEX_KEYGEN_NEW_ENCODING};
@@ -31,7 +31,11 @@ pub fn read_options(given: &BTreeMap<String, String>) -> Result<ReadOptions> {
 }
 
 fn on_damage(given: Option<&str>) -> Result<ReadOptions> {
-    let given = given.map(OnDamage::parse).transpose()?;
+    let parse = |value: &str| {
+        OnDamage::parse(value.trim().to_ascii_lowercase().as_str())
+            .map_err(|error| Error::invalid_argument(format!("option {ON_DAMAGE}: {}", error.text())))
+    };
+    let given = given.map(parse).transpose()?;
     Ok(ReadOptions { on_damage: given.unwrap_or(OnDamage::Raise), ..ReadOptions::default() })
 }
 

@@ -10,7 +10,7 @@ use super::exact_cast::holds;
 use super::options::RowOptions;
 use mortice_avro::{self as avro, Field, Record, Type};
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::option_names::{SCHEMA_CHANGES, WRITE_SET_NULL_FOR_MISSING_COLUMNS};
+use mortice_merge::config::option_names::{WRITE_SCHEMA, WRITE_SET_NULL_FOR_MISSING_COLUMNS};
 
 /// Which columns of a table a write may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +26,11 @@ pub(crate) enum SchemaChanges {
 impl SchemaChanges {
     /// Those that options ask for.
     pub(crate) fn from_options(options: &RowOptions) -> Result<Self> {
-        match options.schema_changes.as_deref().map(str::trim) {
+        match options.schema_changes.as_deref().map(|word| word.trim().to_ascii_lowercase()).as_deref() {
             Some("exact") => Ok(Self::None),
             Some("add") => Ok(Self::Add),
             Some("evolve") => Ok(Self::Evolve),
-            Some(other) => Err(Error::invalid_argument(format!(
-                "schema must be \"exact\", \"add\" or \"evolve\", got {other:?} ({SCHEMA_CHANGES})"
-            ))),
+            Some(other) => Err(Error::internal(format!("option {WRITE_SCHEMA}={other} was not checked"))),
             None if options.reconciles => Ok(Self::Evolve),
             None => Ok(Self::None),
         }

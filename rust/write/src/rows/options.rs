@@ -54,7 +54,7 @@ impl RowOptions {
     pub fn resolve(options: &WriteOptions) -> Result<Self> {
         let listed = |paths: &str| paths.split(',').map(|path| path.trim().to_owned()).collect();
         Ok(Self {
-            schema_changes: options.given_text(option_names::SCHEMA_CHANGES).map(str::to_owned),
+            schema_changes: options.given_text(option_names::WRITE_SCHEMA).map(str::to_owned),
             reconciles: options.boolean(option_names::DATASOURCE_WRITE_RECONCILE_SCHEMA)?,
             fills_missing: options.boolean(option_names::WRITE_SET_NULL_FOR_MISSING_COLUMNS)?,
             allows_operations: options.given_boolean(option_names::ALLOW_OPERATION_METADATA_FIELD)?,

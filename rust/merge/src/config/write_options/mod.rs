@@ -7,7 +7,6 @@
 //! | `agreement` | whether an option agrees with the property of the table that it sets in Hudi |
 //! | `values.tsv` | the values of each option that is followed |
 //! | `values` | whether an option can have a value |
-//! | `own_options` | options that Hudi does not have |
 //! | `option_names` | the names of options, each with its kind |
 //! | `kinds` | whether each option has a value of its kind |
 //! | `option_value` | the value of one option |
@@ -21,7 +20,6 @@ mod decisions;
 mod kinds;
 mod option_value;
 mod options;
-mod own_options;
 mod parse;
 mod values;
 

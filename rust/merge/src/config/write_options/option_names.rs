@@ -1,19 +1,11 @@
-//! Names of options, each with the kind of its value. Those of Hudi's options are generated from `values.tsv`, by
+//! Names of options, each with the kind of its value. Those of options in the table of values are generated from
+//! `values.tsv`, by
 //! `build.rs`: `hoodie.parquet.page.size` is `PARQUET_PAGE_SIZE`.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 include!(concat!(env!("OUT_DIR"), "/option_names.rs"));
-
-/// `mortice.on_damage`: what reads do about damaged files.
-pub const ON_DAMAGE: WriteOption<Text> = WriteOption::new("mortice.on_damage");
-/// `mortice.write.schema`: which changes of the table's columns a write may make: `exact`, `add` or `evolve`.
-pub const SCHEMA_CHANGES: WriteOption<Text> = WriteOption::new("mortice.write.schema");
-/// `mortice.metadata.drop_unsupported`.
-pub const DROP_UNSUPPORTED: WriteOption<OptionalBoolean> = WriteOption::new("mortice.metadata.drop_unsupported");
-/// `mortice.metadata.rebuild_unusable`.
-pub const REBUILD_UNUSABLE: WriteOption<OptionalBoolean> = WriteOption::new("mortice.metadata.rebuild_unusable");
 
 // Options of Hudi that are not followed, and whose value is compared with what this release does.
 

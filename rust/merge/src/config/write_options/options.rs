@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::decisions::decision_for;
 use super::option_names::{Boolean, Integer, IsText, Number, OptionalBoolean, Word, WriteOption};
 use super::option_value::OptionValue;
-use super::own_options::OWN_OPTIONS;
-use super::values::{default_of, resolve_value};
+use super::values::{default_of, is_own_option, resolve_value};
 use mortice_base::error::{Error, Result};
 
 /// Options by their newest names. They are resolved before there is an instant, so that no reader of an option gets a
@@ -173,7 +172,7 @@ impl WriteOptions {
 fn newest_name(name: &str) -> Result<Option<&str>> {
     Ok(match decision_for(name)? {
         Some(option) => Some(option.name),
-        None => OWN_OPTIONS.contains(&name).then_some(name),
+        None => is_own_option(name)?.then_some(name),
     })
 }
 

@@ -8,7 +8,7 @@ use super::agreement::contradicted;
 use super::decisions::{OptionDecision, OptionHandling, decision_for, decisions};
 use super::option_names::{self, Text, Word, WriteOption};
 use super::options::WriteOptions;
-use super::own_options::OWN_OPTIONS;
+use super::values::{is_own_option, own_options};
 use crate::config::TableConfig;
 use mortice_base::error::{Error, Result};
 
@@ -40,7 +40,7 @@ impl ParsedOptions {
         let mut parsed = Self::default();
         for (name, value) in given {
             let Some(option) = decision_for(name)? else {
-                if OWN_OPTIONS.contains(&name.as_str()) {
+                if is_own_option(name)? {
                     parsed.options.add(name, value)?;
                     continue;
                 }
@@ -151,7 +151,8 @@ pub fn is_commit_metadata(options: &BTreeMap<String, String>, name: &str) -> boo
 
 /// The error for a name that no option has, with the nearest one.
 fn unknown(name: &str) -> Result<Error> {
-    let nearest = decisions()?.iter().map(|one| (osa_distance(name, one.name), one.name)).min();
+    let known = decisions()?.iter().map(|one| one.name).chain(own_options()?);
+    let nearest = known.map(|known| (osa_distance(name, known), known)).min();
     let hint = match nearest {
         Some((distance, nearest)) if distance <= name.len() / 6 => format!("did you mean {nearest}?"),
         _ => "docs/writing.md describes the options".to_owned(),
@@ -260,6 +261,8 @@ mod tests {
     fn unknown_options_are_refused_with_the_nearest_name() {
         let error = parse(&[("hoodie.idnex.type", "BLOOM")]).unwrap_err().to_string();
         assert!(error.contains("did you mean hoodie.index.type?"), "{error}");
+        let error = parse(&[("mortice.write.shcema", "add")]).unwrap_err().to_string();
+        assert!(error.contains("did you mean mortice.write.schema?"), "{error}");
         assert!(parse(&[("path", "x")]).is_err());
     }
 
@@ -275,8 +278,8 @@ mod tests {
 
     #[test]
     fn own_options_are_accepted() {
-        let name = option_names::DROP_UNSUPPORTED;
-        assert_eq!(parse(&[(name.name(), "true")]).unwrap().options.given_boolean(name).unwrap(), Some(true));
+        let name = option_names::METADATA_DROP_UNSUPPORTED;
+        assert!(parse(&[(name.name(), "true")]).unwrap().options.boolean(name).unwrap());
         let error = parse(&[(name.name(), "maybe")]).unwrap_err().to_string();
         assert!(error.contains(name.name()), "{error}");
     }

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::option_value::OptionValue;
-use super::own_options::OWN_BOOLEANS;
 use mortice_base::error::{Error, Result};
 
 /// Options by name: kind, values, default, unit.
@@ -55,7 +54,6 @@ struct OptionValues {
 pub(super) fn resolve_value(name: &str, value: &str) -> Result<OptionValue> {
     match by_name()?.get(name) {
         Some(known) => known.resolve(value),
-        None if OWN_BOOLEANS.contains(&name) => boolean(name, value),
         None => Ok(OptionValue::Text(value.to_owned())),
     }
 }
@@ -67,6 +65,20 @@ pub(super) fn resolve_value(name: &str, value: &str) -> Result<OptionValue> {
 pub fn default_of(name: &str) -> Result<&'static str> {
     let default = by_name()?.get(name).map(|known| known.default).filter(|default| !default.is_empty());
     default.ok_or_else(|| Error::internal(format!("option {name} has no default")))
+}
+
+/// The options that Hudi does not have.
+pub(super) fn own_options() -> Result<impl Iterator<Item = &'static str>> {
+    Ok(by_name()?.keys().copied().filter(|name| is_own(name)))
+}
+
+/// Returns whether a name is that of an option which Hudi does not have.
+pub(super) fn is_own_option(name: &str) -> Result<bool> {
+    Ok(is_own(name) && by_name()?.contains_key(name))
+}
+
+fn is_own(name: &str) -> bool {
+    name.starts_with("mortice.")
 }
 
 fn by_name() -> Result<&'static HashMap<&'static str, OptionValues>> {
@@ -224,7 +236,7 @@ mod tests {
     fn exactly_the_options_that_are_followed_have_values() {
         let all = read_table().unwrap();
         assert!(all.is_sorted_by(|one, next| one.name < next.name));
-        let described: Vec<&str> = all.iter().map(|one| one.name).collect();
+        let described: Vec<&str> = all.iter().map(|one| one.name).filter(|name| !is_own(name)).collect();
         let taken = decisions().unwrap().iter().filter(|one| one.decision == OptionHandling::Taken);
         assert_eq!(described, taken.map(|one| one.name).collect::<Vec<_>>());
     }
