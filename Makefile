@@ -238,7 +238,7 @@ lint-language: setup ## check words, lines of Markdown, documented arguments, an
 docs: develop ## generate docs/options.md and docs/errors.md, and write the output of the examples of the docs
 	$(BIN)/python tools/write_docs.py
 	$(BIN)/python tools/headline_plot.py
-	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md docs/reading.md docs/log-files.md docs/tuning.md docs/merging.md docs/writing.md docs/spark.md docs/streaming.md
+	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md $(wildcard docs/*.md)
 
 format: setup ## format Rust, Python and Markdown
 	$(CARGO) fmt --all

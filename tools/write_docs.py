@@ -67,7 +67,7 @@ WRITES_HEAD = """\
 Every call that writes to a table, and every table service, checks all options that it is given before it changes
 anything: another value than those below raises `InvalidArgumentError` or `UnsupportedError`, naming the option. Words
 and booleans may be in upper or lower case, classes have Hudi's package or none.
-[writing.md](writing.md#options) describes what they do.
+[write-options.md](write-options.md) describes what they do.
 """
 
 FIELDS_HEAD = """\

@@ -1031,7 +1031,7 @@ class Finding(_Result):
     ) -> Finding: ...
     @property
     def kind(self) -> str:
-        """What kind of thing: the documentation of the class names the kinds, docs/writing.md explains them."""
+        """What kind of thing: the documentation of the class names the kinds, docs/recovery.md explains them."""
     @property
     def path(self) -> str:
         """Where, relative to the table."""
@@ -1043,7 +1043,7 @@ class Finding(_Result):
         """The bytes of the file, if there is one."""
     @property
     def remedy(self) -> str:
-        """What to do, in a few words; docs/writing.md has the rest."""
+        """What to do, in a few words; docs/recovery.md has the rest."""
 
 @final
 class VerifyResult(_Result):

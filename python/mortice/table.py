@@ -807,8 +807,8 @@ class Table(metaclass=_TableClass):
         Args:
             data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB), a LazyFrame, a list of
                 dicts, a dict of lists, a `pyarrow.dataset.Dataset`, or record batches, also from a generator.
-            options: Options of the write by Hudi's names (docs/writing.md), such as `hoodie.index.type`. Others than
-                Hudi's are refused, and so are those that contradict the table.
+            options: Options of the write by Hudi's names (docs/write-options.md), such as `hoodie.index.type`. Others
+                than Hudi's are refused, and so are those that contradict the table.
             schema: Which changes of the table's columns the write may make: `"exact"` (default), none; `"add"`, columns
                 and fields of structs that the table does not have are added; `"evolve"`, numbers of the table become
                 wider or strings, too, if the rows have such types. `Commit.schema_changes` says what has changed.
@@ -1405,7 +1405,7 @@ class Table(metaclass=_TableClass):
 
         Nobody else may write to the table meanwhile, and queries of later writes fail. A restore that was stopped goes
         on when it is run again; until then the table cannot be written to. The metadata table is rolled back with the
-        writes, or built again where it cannot be (docs/writing.md).
+        writes, or built again where it cannot be (docs/metadata-table.md).
 
         Args:
             instant: A write that has a savepoint, or another completed one of which no file was cleaned, as for
@@ -1495,7 +1495,7 @@ class Table(metaclass=_TableClass):
             for finding in table.verify(keys=True).findings:
                 print(finding.kind, finding.path, finding.message)
 
-        Nothing is changed. Run it while nobody writes. docs/writing.md says what each finding means, and what to do.
+        Nothing is changed. Run it while nobody writes. docs/recovery.md says what each finding means, and what to do.
 
         Args:
             contents: True decodes all files of the latest file slices, and compares checksums of all files that have

@@ -33,7 +33,7 @@ def test_notebook():
 
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/spark.md", "docs/streaming.md", "docs/merging.md", "docs/writing.md"]
+    "page", ["README.md", "docs/spark.md", "docs/streaming.md", "docs/merging.md", "docs/spark-writing.md"]
 )
 def test_examples_print_what_the_page_shows(page, tmp_path):
     unpack_tables(tmp_path)

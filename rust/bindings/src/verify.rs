@@ -27,7 +27,7 @@ result_class! {
     }
     repr = |one| fields_repr(one, Self::FIELDS);
 
-    /// What to do, in a few words; docs/writing.md has the rest.
+    /// What to do, in a few words; docs/recovery.md has the rest.
     #[getter]
     fn remedy(&self) -> &'static str {
         services::remedy(&self.kind)

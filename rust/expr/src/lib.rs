@@ -1,7 +1,7 @@
 //! Expressions over the columns of rows: SQL's filters, assignments and join conditions, and filters of all forms; the
 //! clauses of statements that Spark's SQL has for tables (`statements`).
 //!
-//! The grammar (docs/writing.md has all of it):
+//! The grammar (docs/updating.md has all of it):
 //!
 //! ```text
 //! or       := and ("OR" and)*

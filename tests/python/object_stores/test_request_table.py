@@ -1,4 +1,4 @@
-"""The table of requests in docs/storage.md, counted at the server: no operation takes more than documented.
+"""The table of requests in docs/storage-requests.md, counted at the server: no operation takes more than documented.
 
 MORTICE_WRITE_DOCS=1 writes the counts into the page.
 """
@@ -14,7 +14,7 @@ from support.object_stores.large_table import NUMBERS, write_large_table
 from support.object_stores.proxy import proxy
 from support.object_stores.uploads import upload
 
-PAGE = pathlib.Path(__file__).parents[3] / "docs/storage.md"
+PAGE = pathlib.Path(__file__).parents[3] / "docs/storage-requests.md"
 HEAD = "| operation | requests | MiB |\n|---|---|---|\n"
 ROWS = 400_000
 FILES = {"one row group": ROWS, "16 row groups of 3 MiB": ROWS // 16, "40 row groups of 1.2 MiB": ROWS // 40}
@@ -78,7 +78,7 @@ def test_reads_take_the_documented_requests(rows):
     end = page.index("\n\n", start) + 1
     if os.environ.get("MORTICE_WRITE_DOCS") == "1":
         PAGE.write_text(page[:start] + table + page[end:])
-    assert PAGE.read_text()[start:].startswith(table), f"the table of docs/storage.md differs from\n{table}"
+    assert PAGE.read_text()[start:].startswith(table), f"the table of docs/storage-requests.md differs from\n{table}"
 
 
 def test_a_narrow_projection_of_small_row_groups_takes_no_more_requests_than_all_columns(rows):

@@ -1,4 +1,4 @@
-"""The table of requests of writes in docs/storage.md, counted at the server.
+"""The table of requests of writes in docs/storage-requests.md, counted at the server.
 
 Openings are exact; what is read ahead makes a few other requests more or less.
 
@@ -15,7 +15,7 @@ import pytest
 import mortice
 from support.object_stores.fixtures import KEYS
 
-PAGE = pathlib.Path(__file__).parents[3] / "docs/storage.md"
+PAGE = pathlib.Path(__file__).parents[3] / "docs/storage-requests.md"
 HEAD = "| write | openings before | openings | GET | LIST | PUT | DELETE |\n|---|---|---|---|---|---|---|\n"
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64())])
 # What runs after a write by default, and is not due.

@@ -155,7 +155,7 @@ fn unknown(name: &str) -> Result<Error> {
     let nearest = known.map(|known| (osa_distance(name, known), known)).min();
     let hint = match nearest {
         Some((distance, nearest)) if distance <= name.len() / 6 => format!("did you mean {nearest}?"),
-        _ => "docs/writing.md describes the options".to_owned(),
+        _ => "docs/write-options.md describes the options".to_owned(),
     };
     Ok(Error::invalid_argument(format!("unknown write option {name:?}; {hint}")))
 }
