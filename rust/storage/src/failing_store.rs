@@ -115,6 +115,10 @@ impl FileStore for FailingStore {
         self.failure.change(|| self.inner.rename(from, to))
     }
 
+    fn set_modified(&self, path: &str, modified_ms: i64) -> Result<bool> {
+        self.failure.change(|| self.inner.set_modified(path, modified_ms))
+    }
+
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
     }

@@ -112,6 +112,12 @@ pub trait FileStore: Storage {
     /// Renames a file, unless there is one of the new name.
     fn rename(&self, from: &str, to: &str) -> Result<RenameOutcome>;
 
+    /// Sets when a file was modified, in milliseconds since the epoch. Returns false on storage that cannot: an object
+    /// has the time at which it was written.
+    fn set_modified(&self, _path: &str, _modified_ms: i64) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Starts a large file.
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>>;
 }

@@ -88,6 +88,10 @@ impl<W: StoreWrapper> FileStore for W {
         self.move_file(from, to)
     }
 
+    fn set_modified(&self, path: &str, modified_ms: i64) -> Result<bool> {
+        self.inner().set_modified(path, modified_ms)
+    }
+
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         self.start(path)
     }

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use rustix::fs::FileType;
@@ -131,6 +132,18 @@ impl FileStore for LocalStorage {
         from.remove(from.name()).map_err(|error| failed("could not remove the old name", error, from.path()))?;
         from.sync_folder()?;
         Ok(RenameOutcome::Done)
+    }
+
+    fn set_modified(&self, path: &str, modified_ms: i64) -> Result<bool> {
+        let Some(target) = AnchoredName::open(self.folder(), path, MissingFolder::Absent)? else { return Ok(false) };
+        let Some(file) = target.append()? else { return Ok(false) };
+        let since_epoch = u64::try_from(modified_ms).map(Duration::from_millis).ok();
+        let Some(time) = since_epoch.and_then(|time| SystemTime::UNIX_EPOCH.checked_add(time)) else {
+            return Ok(false);
+        };
+        let set = file.set_modified(time);
+        set.map_err(|error| failed("could not set the time of the file", error, target.path()))?;
+        Ok(true)
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
