@@ -79,6 +79,6 @@ pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
 pub use timeline_writer::{CompletionOutcome, Content, TimelineWriter};
 pub use undone_writes::UndoneWrite;
-pub use update_properties::update_properties;
+pub use update_properties::{update_properties, update_properties_below};
 pub use validator::CommitValidator;
 pub use writable_tables::{check_version, check_writable};

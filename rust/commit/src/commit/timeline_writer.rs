@@ -72,6 +72,12 @@ impl TimelineWriter {
         Self { store, folder: format!("{root}/{}", config.timeline_folder), layout: config.layout() }
     }
 
+    /// A timeline in a folder of the store: of a table that is about to get another layout.
+    #[must_use]
+    pub fn in_folder(store: Arc<dyn FileStore>, folder: &str, layout: TimelineLayout) -> Self {
+        Self { store, folder: folder.to_owned(), layout }
+    }
+
     /// The layout of the timeline.
     #[must_use]
     pub fn layout(&self) -> TimelineLayout {

@@ -13,7 +13,6 @@ use mortice_merge::config::PropertiesFile;
 use mortice_storage::{FileStore, FileVersion};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
-const BACKUP: &str = ".hoodie/hoodie.properties.backup";
 const ATTEMPTS: usize = 8;
 
 /// Changes the properties and returns them as they are then. `change` is called again if another writer was faster.
@@ -23,17 +22,37 @@ const ATTEMPTS: usize = 8;
 /// writers keep replacing the file.
 pub fn update_properties(
     store: &dyn FileStore,
+    change: impl FnMut(&mut PropertiesFile) -> Result<()>,
+) -> Result<PropertiesFile> {
+    update_file(store, MAIN, change)
+}
+
+/// The same, of the table in a folder of the store: the metadata table.
+///
+/// # Errors
+/// As for [`update_properties`].
+pub fn update_properties_below(
+    store: &dyn FileStore,
+    root: &str,
+    change: impl FnMut(&mut PropertiesFile) -> Result<()>,
+) -> Result<PropertiesFile> {
+    update_file(store, &format!("{root}/{MAIN}"), change)
+}
+
+fn update_file(
+    store: &dyn FileStore,
+    path: &str,
     mut change: impl FnMut(&mut PropertiesFile) -> Result<()>,
 ) -> Result<PropertiesFile> {
     for _ in 0..ATTEMPTS {
-        let (old, version) = read_recovered(store)?;
+        let (old, version) = read_recovered(store, path)?;
         let mut new = old.clone();
         change(&mut new)?;
         if new == old {
             return Ok(old);
         }
         let content = Bytes::from(new.to_hudi_bytes(store.time().now())?);
-        if replace_unchanged(store, MAIN, &content, Some(&version))?.is_some() {
+        if replace_unchanged(store, path, &content, Some(&version))?.is_some() {
             return Ok(new);
         }
     }
@@ -41,27 +60,28 @@ pub fn update_properties(
         ErrorKind::Io,
         format!("other writers replaced the file {ATTEMPTS} times while it was being changed"),
     )
-    .in_file(store.full_path(MAIN)))
+    .in_file(store.full_path(path)))
 }
 
 /// Returns the properties and their version, after a backup was put back if the main file is not whole.
-fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
-    let found = read_to_replace(store, MAIN)?;
+fn read_recovered(store: &dyn FileStore, path: &str) -> Result<(PropertiesFile, FileVersion)> {
+    let backup_path = format!("{path}.backup");
+    let found = read_to_replace(store, path)?;
     let torn = found.as_ref().map(|(_, version)| version.clone());
     let main = found.and_then(|(bytes, version)| Some((parse_whole(&bytes)?, version)));
-    let backup = whole(store, BACKUP)?;
+    let backup = whole(store, &backup_path)?;
     match (main, backup) {
         // The main file ends before its checksum: Hudi writes one to every file that it has a backup of.
         (Some((main, version)), Some((backup, _))) if !main.has_checksum() && backup.has_checksum() => {
-            put_back(store, &backup, Some(&version))
+            put_back(store, path, &backup, Some(&version))
         }
         (Some(main), None) => Ok(main),
         (Some(main), Some(_)) => {
-            store.delete(BACKUP)?;
+            store.delete(&backup_path)?;
             Ok(main)
         }
-        (None, Some((backup, _))) => put_back(store, &backup, torn.as_ref()),
-        (None, None) => Err(neither_is_whole(store)),
+        (None, Some((backup, _))) => put_back(store, path, &backup, torn.as_ref()),
+        (None, None) => Err(neither_is_whole(store, path)),
     }
 }
 
@@ -69,17 +89,18 @@ fn read_recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)
 /// since.
 fn put_back(
     store: &dyn FileStore,
+    path: &str,
     backup: &PropertiesFile,
     read: Option<&FileVersion>,
 ) -> Result<(PropertiesFile, FileVersion)> {
-    replace_unchanged(store, MAIN, &Bytes::from(backup.to_bytes()), read)?;
-    let main = whole(store, MAIN)?.ok_or_else(|| neither_is_whole(store))?;
-    store.delete(BACKUP)?;
+    replace_unchanged(store, path, &Bytes::from(backup.to_bytes()), read)?;
+    let main = whole(store, path)?.ok_or_else(|| neither_is_whole(store, path))?;
+    store.delete(&format!("{path}.backup"))?;
     Ok(main)
 }
 
-fn neither_is_whole(store: &dyn FileStore) -> Error {
-    Error::invalid_table("neither the file nor its backup is whole").in_file(store.full_path(MAIN))
+fn neither_is_whole(store: &dyn FileStore, path: &str) -> Error {
+    Error::invalid_table("neither the file nor its backup is whole").in_file(store.full_path(path))
 }
 
 /// A file that is there and not torn.
@@ -97,6 +118,7 @@ mod tests {
     use super::*;
     use mortice_storage::LocalStorage;
 
+    const BACKUP: &str = ".hoodie/hoodie.properties.backup";
     const WHOLE: &[u8] = b"#by hand\nhoodie.table.name=t\nhoodie.table.checksum=498511606\nb=1\n";
 
     fn table() -> (tempfile::TempDir, LocalStorage) {

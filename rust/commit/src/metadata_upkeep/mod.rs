@@ -16,6 +16,7 @@
 //! | `roll_back` | what a rollback does to it |
 //! | `defects` | why one cannot be maintained, and its deletion then |
 //! | `leftovers` | what stopped writers left in it |
+//! | `table_version` | what an upgrade of the table does to it |
 //!
 //! A commit whose records are incomplete loses rows in filtered queries of Hudi (measured: a stale range of a partition
 //! prunes it). So every partition that the table's properties name is written, or the commit is refused.
@@ -30,6 +31,7 @@ mod options;
 mod partition_kind;
 mod records;
 mod roll_back;
+mod table_version;
 mod upkeep;
 
 pub use build::base_hfile::BaseHFileUpload;

@@ -10,7 +10,7 @@ use crate::commit::{
     Clock, CommitValidator, Concurrency, FencedStore, HeldLock, TimelineWriter, UndoneWrite, check_version,
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataOptions, MetadataUpkeep};
-use mortice_base::error::{Error, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::progress::Progress;
 use mortice_base::time::Time;
 use mortice_merge::config::option_names::{ON_DAMAGE, WRITE_COMPLEX_KEYGEN_NEW_ENCODING};
@@ -68,6 +68,19 @@ pub struct WritableTable {
     /// The properties that they were checked against.
     config: Arc<TableConfig>,
     latest: Arc<Mutex<LatestState>>,
+}
+
+/// Refuses a table that was upgraded or downgraded since it was opened: what was prepared is of the old version.
+fn check_same_version(opened: &TableConfig, now: &TableConfig) -> Result<()> {
+    if opened.version == now.version {
+        return Ok(());
+    }
+    let message = format!(
+        "the table had version {} when this write or service began, and has version {} now: it was upgraded or downgraded meanwhile; \
+         run it again",
+        opened.version, now.version
+    );
+    Err(Error::new(ErrorKind::WriteConflict, message))
 }
 
 /// Options that agreed with the properties of the table.
@@ -391,6 +404,7 @@ impl WritableTable {
         if table.config == *self.config {
             return Ok(());
         }
+        check_same_version(&self.config, &table.config).map_err(|error| error.in_file(self.uri()))?;
         check_writes(&self.location, table)?;
         self.checked
             .as_ref()

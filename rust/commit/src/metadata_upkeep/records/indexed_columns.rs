@@ -218,6 +218,21 @@ pub(in crate::metadata_upkeep) fn undefine_indexes(store: &dyn FileStore, names:
     })
 }
 
+/// Gives definitions without a version that of table version 8, which has no other.
+pub(in crate::metadata_upkeep) fn version_definitions(store: &dyn FileStore) -> Result<()> {
+    change_definitions(store, |all| {
+        let definitions = all.as_mut().and_then(|all| all.get_mut("indexDefinitions")?.as_object_mut());
+        let mut is_changed = false;
+        for definition in definitions.into_iter().flatten().filter_map(|(_, definition)| definition.as_object_mut()) {
+            if definition.get("version").is_none_or(serde_json::Value::is_null) {
+                definition.insert("version".to_owned(), json!("V1"));
+                is_changed = true;
+            }
+        }
+        Ok(is_changed)
+    })
+}
+
 /// Changes the definitions, if `change` returns true, on condition that the file is as it was read. `change` is called
 /// again if another writer was faster; `None` stands for a file that does not exist.
 fn change_definitions(
