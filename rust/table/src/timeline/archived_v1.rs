@@ -13,11 +13,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
+use super::archived_actions::ArchivedAction;
 use super::avro_value::{AvroRecord, MetadataValue};
 use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, InstantState};
+use super::metadata::content_of_member;
 use super::range::{TimelineRange, WriteVisitor};
-use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema};
+use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, Value, decode_value};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{ArchiveFileName, CompletionTime, RequestedTime};
 use mortice_formats::log::content::avro_data;
@@ -120,6 +122,30 @@ pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instan
         Ok(())
     })?;
     Ok(highest.into_values().collect())
+}
+
+/// Returns all completed instants with the contents of their files.
+pub(super) fn actions(storage: &dyn Storage, folder: &str) -> Result<Vec<ArchivedAction>> {
+    let mut completed: BTreeMap<(RequestedTime, Action), ArchivedAction> = BTreeMap::new();
+    let mut plans: BTreeMap<(RequestedTime, Action), Vec<u8>> = BTreeMap::new();
+    visit_entries(storage, folder, &mut |entries| {
+        for (at, instant) in entries.instants()? {
+            let key = (instant.requested_time.clone(), instant.action.completes_as());
+            match instant.state {
+                InstantState::Inflight => {}
+                InstantState::Requested => {
+                    plans.extend(entries.content(at)?.map(|plan| (key, plan)));
+                }
+                InstantState::Completed => {
+                    let metadata = entries.content(at)?;
+                    completed.insert(key, ArchivedAction { instant, metadata, plan: None });
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let with_plan = |(key, action)| ArchivedAction { plan: plans.remove(&key), ..action };
+    Ok(completed.into_iter().map(with_plan).collect())
 }
 
 /// How many of the newest files an archiver may have written before it was stopped.
@@ -271,6 +297,24 @@ impl Entries {
         };
         let entry = self.members(at, &[member])?;
         Ok(entry.root().field(member)?.map(from_record).transpose()?.unwrap_or_default())
+    }
+
+    /// Returns the content of the file that the entry is of, in the Avro format.
+    fn content(&self, at: usize) -> Result<Option<Vec<u8>>> {
+        let datum = self.datums.get(at).ok_or_else(|| Error::corrupt("an entry of the block is missing"))?;
+        let start = datum.at as usize;
+        let bytes = self.content.get(start..start.saturating_add(datum.len as usize));
+        let bytes = bytes.ok_or_else(|| Error::corrupt("an entry of the block is cut"))?;
+        let Value::Object(members) = decode_value(self.schema.root(), bytes)? else { return Ok(None) };
+        for (name, value) in members {
+            if matches!(value, Value::Null) {
+                continue;
+            }
+            if let Some(content) = content_of_member(&name, value)? {
+                return Ok(Some(content));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the entry's member with metadata as JSON.

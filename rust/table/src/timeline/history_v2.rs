@@ -16,6 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
+use super::archived_actions::ArchivedAction;
 use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};
@@ -112,6 +113,30 @@ pub(super) fn instants(storage: &dyn Storage, folder: &str) -> Result<Vec<Instan
         }
     }
     Ok(instants.into_values().collect())
+}
+
+/// Returns all archived instants with the contents of their files.
+pub(super) fn actions(storage: &dyn Storage, folder: &str) -> Result<Vec<ArchivedAction>> {
+    let mut actions = BTreeMap::new();
+    for name in files(storage, folder)? {
+        let path = format!("{folder}/{name}");
+        let mut instants = read_instants(storage, &path)?;
+        let bytes_of = |column| {
+            let mut found = BTreeMap::new();
+            visit_bytes(storage, &path, column, &mut |row, bytes| {
+                found.extend(bytes.filter(|bytes| !bytes.is_empty()).map(|bytes| (row, bytes.to_vec())));
+                Ok(())
+            })
+            .map_err(|error| error.in_file(storage.full_path(&path)))?;
+            Ok::<_, Error>(found)
+        };
+        let (mut metadata, mut plans) = (bytes_of(BYTES_METADATA)?, bytes_of(BYTES_PLAN)?);
+        while let Some((row, instant)) = instants.pop_first() {
+            let key = (instant.requested_time.clone(), instant.action);
+            actions.insert(key, ArchivedAction { instant, metadata: metadata.remove(&row), plan: plans.remove(&row) });
+        }
+    }
+    Ok(actions.into_values().collect())
 }
 
 /// Returns the bytes of an archived instant's metadata or plan. Returns `None` if it is not in the archive or had no

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 
 use super::{
-    HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieReplaceCommitMetadata,
-    HoodieRequestedReplaceMetadata, HoodieRollbackMetadata, TimelineMetadata,
+    HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexCommitMetadata,
+    HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackMetadata, HoodieSavepointMetadata,
+    TimelineMetadata,
 };
 use crate::timeline::{Action, Instant, InstantState};
 use mortice_avro::{Schema, UnknownMembers, Value, encode_value};
@@ -76,4 +77,33 @@ fn member(instant: &Instant, content: &[u8]) -> Result<Option<(&'static str, Val
 
 fn named<T: TimelineMetadata>(name: &'static str, content: &[u8]) -> Result<Option<(&'static str, Value<'static>)>> {
     Ok(T::from_bytes(content)?.map(|metadata| (name, metadata.to_value().into_owned())))
+}
+
+/// The content of a file in the Avro format, of the member of an entry that has its metadata; none for a member of
+/// another name (`LegacyArchivedMetaEntryReader`).
+///
+/// # Errors
+/// `InvalidTable` if the member is not of the type of its name.
+pub(in crate::timeline) fn content_of_member(name: &str, value: Value<'_>) -> Result<Option<Vec<u8>>> {
+    match name {
+        "hoodieCommitMetadata" | "HoodieInflightReplaceMetadata" => content::<HoodieCommitMetadata>(value),
+        "hoodieReplaceCommitMetadata" => content::<HoodieReplaceCommitMetadata>(value),
+        "hoodieRequestedReplaceMetadata" => content::<HoodieRequestedReplaceMetadata>(value),
+        "hoodieCleanMetadata" => content::<HoodieCleanMetadata>(value),
+        "hoodieCleanerPlan" => content::<HoodieCleanerPlan>(value),
+        "hoodieCompactionPlan" => content::<HoodieCompactionPlan>(value),
+        "hoodieRollbackMetadata" => content::<HoodieRollbackMetadata>(value),
+        "hoodieSavePointMetadata" => content::<HoodieSavepointMetadata>(value),
+        "hoodieIndexCommitMetadata" => content::<HoodieIndexCommitMetadata>(value),
+        _ => Ok(None),
+    }
+}
+
+fn content<T: TimelineMetadata>(value: Value<'_>) -> Result<Option<Vec<u8>>> {
+    let metadata = match value {
+        // Before 0.8 a string of JSON.
+        Value::String(text) => T::from_bytes(text.as_bytes())?,
+        value => Some(T::from_value(value).map_err(|error| error.within(T::NAME).into_error())?),
+    };
+    metadata.map(|metadata| metadata.to_avro()).transpose()
 }

@@ -51,6 +51,7 @@ mod rollback;
 mod rollback_plan;
 mod savepoint;
 
+pub(super) use archived_entry::content_of_member;
 pub use archived_entry::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder, HISTORY_SCHEMA};
 pub use clean::{HoodieCleanMetadata, HoodieCleanPartitionMetadata};
 pub use cleaner_plan::{HoodieActionInstant, HoodieCleanFileInfo, HoodieCleanerPlan};
