@@ -11,6 +11,7 @@
 //! | `clustering/` | file groups rewritten in another order and size; `planning/` is below transactions |
 //! | `bucket_merge/` | buckets with several file groups, made one again |
 //! | `verify/` | whether a table agrees with itself |
+//! | `upgrade/` | table versions: upgrade and downgrade |
 //! | `erasure/` | rows of which no file holds anything any more |
 //! | `build_metadata` | the metadata table that a user asks for |
 //! | `inline_options`, `inline_services` | table services after a write: which, and their run |
@@ -44,6 +45,7 @@ mod recovery;
 mod request;
 mod service_table;
 pub mod transaction;
+mod upgrade;
 pub mod verify;
 
 pub use archival::{Archival, ArchivalOptions, ArchivalResult, ArchivedInstant, plan_archival, run_archival};
