@@ -73,6 +73,7 @@ pub use recovery::{
     plan_savepoint, plan_savepoint_deletion, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,
 };
 pub use request::ServiceRequest;
+pub use upgrade::{ChangedProperty, UpgradeRequest, UpgradeResult, VersionChange, plan_upgrade, run_upgrade};
 pub use verify::{
     Finding, FindingKind, RepairResult, VerifyOptions, VerifyReport, plan_repair, remedy, run_repair, verify,
 };

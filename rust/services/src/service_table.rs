@@ -35,6 +35,12 @@ impl ServiceTable {
         Ok(Self { store: Arc::clone(store), storage, root: METADATA_ROOT, config, timeline })
     }
 
+    /// The table at the root of a store with other properties: of another layout. Its own timeline is that of before.
+    pub(crate) fn with_config(store: &Arc<dyn FileStore>, config: &TableConfig, before: &Timeline) -> Self {
+        let storage: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);
+        Self { store: Arc::clone(store), storage, root: "", config: config.clone(), timeline: before.clone() }
+    }
+
     /// The table at the root of a store, as it was opened.
     pub(crate) fn new(store: &Arc<dyn FileStore>, table: &OpenTable) -> Self {
         let storage: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(store);

@@ -14,8 +14,8 @@ use mortice_commit::commit::{TimelineWriter, epoch_text, read_to_replace, replac
 use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
 use mortice_merge::config::TimelineZone;
 use mortice_storage::{FileStatus, FileVersion, FolderEntry};
-use mortice_table::timeline::Instant;
 use mortice_table::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
+use mortice_table::timeline::{Action, ArchivedAction, Instant, InstantState};
 
 /// Files of so many bytes are not added to.
 const LARGE: u64 = 1 << 20;
@@ -83,4 +83,42 @@ fn block_of(writer: &TimelineWriter, instants: &[Instant], zone: TimelineZone) -
     }
     let header = BlockHeader::of_archive().with_schema(ARCHIVED_ENTRY_SCHEMA.trim());
     Ok(avro_block_of_datums(&datums, &header)?.bytes().to_vec())
+}
+
+/// Writes instants to an archive that is empty, a file for each chunk.
+pub(super) fn write_all<'a>(table: &ServiceTable, chunks: impl Iterator<Item = &'a [ArchivedAction]>) -> Result<()> {
+    let encoder = ArchivedEntryEncoder::new()?;
+    let header = BlockHeader::of_archive().with_schema(ARCHIVED_ENTRY_SCHEMA.trim());
+    for (number, actions) in (1_u64..).zip(chunks) {
+        let mut datums = Vec::new();
+        for ArchivedAction { instant, metadata, plan } in actions {
+            if let Some(plan) = plan {
+                let requested =
+                    Instant { state: InstantState::Requested, action: planned_by(instant.action), ..instant.clone() };
+                datums.push(encoder.encode(&requested, plan, instant.requested_time.as_str())?);
+            }
+            let completed =
+                instant.completion_time.as_ref().map_or(instant.requested_time.as_str(), |time| time.as_str());
+            datums.push(encoder.encode(instant, metadata.as_deref().unwrap_or_default(), completed)?);
+        }
+        let block = avro_block_of_datums(&datums, &header)?;
+        let path = format!("{}/.commits_.archive.{number}_{TOKEN}", table.in_store(&table.config.archive_folder));
+        table.store.put(&path, &Bytes::from(block.bytes().to_vec()), None)?;
+    }
+    Ok(())
+}
+
+/// The action of a plan in the archive.
+fn planned_by(completed: Action) -> Action {
+    match completed {
+        Action::Commit => Action::Compaction,
+        Action::DeltaCommit => Action::LogCompaction,
+        other => other,
+    }
+}
+
+/// The names of the files of the archive, and of the plan of a merge of them.
+pub(super) fn files(table: &ServiceTable, folder: &str) -> Result<Vec<String>> {
+    let names = table.store.list(folder)?.unwrap_or_default().into_iter().map(|entry| entry.name().to_owned());
+    Ok(names.filter(|name| ArchiveFileName::parse(name).is_some() || name == "mergeArchivePlan").collect())
 }

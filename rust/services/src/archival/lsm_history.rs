@@ -28,7 +28,7 @@ use mortice_formats::avro_parquet::{
 };
 use mortice_storage::{FileVersion, PutOutcome};
 use mortice_table::timeline::metadata::HISTORY_SCHEMA;
-use mortice_table::timeline::{Action, HistoryFile, Instant, history_files};
+use mortice_table::timeline::{Action, ArchivedAction, HistoryFile, Instant, history_files};
 
 /// The version of rows.
 const VERSION: i32 = 1;
@@ -93,12 +93,34 @@ impl HistoryBase {
 pub(super) fn append(table: &ServiceTable, base: HistoryBase, instants: &[Instant]) -> Result<HistoryBase> {
     let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(base) };
     let mut file = HistoryWriter::new()?;
-    file.write(&rows_of(&table.timeline_writer(), instants)?)?;
+    file.write(&rows_of(&actions_of(&table.timeline_writer(), instants)?)?)?;
     let (least, greatest) = (first.requested_time.clone(), last.requested_time.clone());
     let file = put_file(table, least, greatest, 0, &file.finish()?)?;
     let mut files = base.files.clone();
     files.push(file);
     base.replaced_by(table, files)
+}
+
+/// Writes instants, oldest first, to a history that is empty, a file for each chunk.
+pub(super) fn write_all<'a>(table: &ServiceTable, chunks: impl Iterator<Item = &'a [ArchivedAction]>) -> Result<()> {
+    let mut files = Vec::new();
+    for actions in chunks {
+        let (Some(first), Some(last)) = (actions.first(), actions.last()) else { continue };
+        let mut file = HistoryWriter::new()?;
+        file.write(&rows_of(actions)?)?;
+        let (least, greatest) = (first.instant.requested_time.clone(), last.instant.requested_time.clone());
+        files.push(put_file(table, least, greatest, 0, &file.finish()?)?);
+    }
+    if files.is_empty() { Ok(()) } else { HistoryBase::read(table)?.replaced_by(table, files).map(drop) }
+}
+
+/// The names of all files of a history.
+pub(super) fn files(table: &ServiceTable, folder: &str) -> Result<Vec<String>> {
+    let mut names: Vec<String> =
+        table.store.list(folder)?.unwrap_or_default().into_iter().map(|entry| entry.name().to_owned()).collect();
+    // Without it nothing is archived.
+    names.sort_by_key(|name| name != POINTER);
+    Ok(names)
 }
 
 /// Writes a file of the history, of instants from `least` to `greatest`. If a file of that name is there, as an
@@ -156,29 +178,36 @@ fn path_of(table: &ServiceTable, name: &str) -> String {
     format!("{}/{name}", table.in_store(&table.config.archive_folder))
 }
 
-/// The rows of instants: their completed files, and the plans of those that have one.
-fn rows_of(writer: &TimelineWriter, instants: &[Instant]) -> Result<RecordBatch> {
-    let (mut metadata, mut plans) = (Vec::new(), Vec::new());
+/// Instants with their completed files, and the plans of those that have one.
+fn actions_of(writer: &TimelineWriter, instants: &[Instant]) -> Result<Vec<ArchivedAction>> {
+    let mut actions = Vec::new();
     for instant in instants {
         let completed = writer.read(&instant.file_name)?;
         let completed = completed.ok_or_else(|| changed_by_another(&writer.path(&instant.file_name)))?;
-        metadata.push(Some(completed).filter(|bytes| !bytes.is_empty()));
-        plans.push(plan_of(writer, instant)?);
+        let metadata = Some(completed.to_vec()).filter(|bytes| !bytes.is_empty());
+        let plan = plan_of(writer, instant)?.map(|plan| plan.to_vec());
+        actions.push(ArchivedAction { instant: instant.clone(), metadata, plan });
     }
+    Ok(actions)
+}
+
+/// The rows of instants.
+fn rows_of(actions: &[ArchivedAction]) -> Result<RecordBatch> {
     let text = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
-    let binary = |values: &[Option<Bytes>]| {
-        Arc::new(BinaryArray::from_iter(values.iter().map(|value| value.as_deref()))) as ArrayRef
+    let binary = |content: fn(&ArchivedAction) -> Option<&[u8]>| {
+        Arc::new(BinaryArray::from_iter(actions.iter().map(content))) as ArrayRef
     };
+    let instants = || actions.iter().map(|action| &action.instant);
     let columns = [
-        ("instantTime", text(instants.iter().map(|one| Some(one.requested_time.as_str())).collect())),
+        ("instantTime", text(instants().map(|one| Some(one.requested_time.as_str())).collect())),
         (
             "completionTime",
-            text(instants.iter().map(|one| one.completion_time.as_ref().map(|time| time.as_str())).collect()),
+            text(instants().map(|one| one.completion_time.as_ref().map(|time| time.as_str())).collect()),
         ),
-        ("action", text(instants.iter().map(|one| Some(one.action.name())).collect())),
-        ("metadata", binary(&metadata)),
-        ("plan", binary(&plans)),
-        ("version", Arc::new(Int32Array::from(vec![VERSION; instants.len()])) as ArrayRef),
+        ("action", text(instants().map(|one| Some(one.action.name())).collect())),
+        ("metadata", binary(|action| action.metadata.as_deref())),
+        ("plan", binary(|action| action.plan.as_deref())),
+        ("version", Arc::new(Int32Array::from(vec![VERSION; actions.len()])) as ArrayRef),
     ];
     RecordBatch::try_from_iter(columns)
         .map_err(|error| Error::internal(format!("instants of the history are no rows: {error}")))

@@ -13,6 +13,7 @@
 //! | `lsm_history` | the archive from table version 8 on: sorted parquet files and manifests |
 //! | `compact_history` | merges small files of the history, deletes those that no manifest names |
 //! | `run` | the action |
+//! | `copy_archive` | a whole archive in the other layout |
 //! | `requested` | archivals that a user asks for |
 //!
 //! An instant is in the archive before its files are deleted. An archiver that was stopped in between leaves it in
@@ -23,6 +24,7 @@ mod archive_log;
 mod changed_archive;
 mod chooser;
 mod compact_history;
+mod copy_archive;
 mod limits;
 mod lsm_history;
 mod options;
@@ -32,6 +34,7 @@ mod run;
 
 pub(crate) use archive_base::ArchiveBase;
 pub(crate) use chooser::instants_to_archive;
+pub(crate) use copy_archive::{copy_archive, delete_archive};
 pub(crate) use limits::of_timeline;
 pub use options::ArchivalOptions;
 pub(crate) use options::KeepCommits;

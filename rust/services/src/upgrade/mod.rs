@@ -1,22 +1,38 @@
-//! Upgrade and downgrade: what table versions store differently (`UpgradeDowngrade`).
+//! Upgrade and downgrade: brings a table to another version (`UpgradeDowngrade`).
 //!
 //! | file | job |
 //! |---|---|
+//! | `request` | what is asked for, and what was done |
 //! | `version_path` | the steps between two versions |
 //! | `property_changes` | what steps do to the table's properties |
 //! | `merge_properties` | payload classes, and the merge modes of version 9 |
 //! | `layout_properties` | properties that versions up to 7 store differently |
 //! | `key_generators` | types and classes of key generators |
-//! | `completion_times` | completion times of instants of versions up to 7 |
+//! | `settle` | before: failed writes are rolled back, logs compacted |
 //! | `timeline_files` | names and contents of files of instants in the other layout |
-
-// The service that uses it follows.
-#![allow(dead_code, unreachable_pub)]
+//! | `completion_times` | completion times of instants of versions up to 7 |
+//! | `layout_change` | writes the timeline and the archive in the other layout |
+//! | `switch` | under the lock: all of that, then the properties |
+//! | `run` | the entry point |
+//!
+//! The properties of the table decide which timeline is used. Everything in the new form is written beside the old one
+//! first, then the properties are replaced at once, then the old files are deleted. A service that is stopped before
+//! the properties leaves the table as it was, and deletes what it had written when it is run again. One that is stopped
+//! afterwards leaves files that no reader uses.
 
 mod completion_times;
 mod key_generators;
+mod layout_change;
 mod layout_properties;
 mod merge_properties;
 mod property_changes;
+mod request;
+mod run;
+mod settle;
+mod switch;
 mod timeline_files;
 mod version_path;
+
+pub use property_changes::ChangedProperty;
+pub use request::{UpgradeRequest, UpgradeResult, VersionChange};
+pub use run::{plan_upgrade, run_upgrade};

@@ -1,0 +1,111 @@
+//! Changes the version of a table, under its lock.
+
+use super::layout_change::{LayoutChange, delete_instants};
+use super::property_changes::change_properties;
+use super::settle::{Readiness, check_ready};
+use super::version_path::VersionStep;
+use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_commit::commit::{read_to_replace, update_properties};
+use mortice_commit::metadata_upkeep::MetadataUpkeep;
+use mortice_commit::writable_table::WritableTable;
+use mortice_merge::config::option_names::{WRITE_COMPLEX_KEYGEN_NEW_ENCODING, WRITE_COMPLEX_KEYGEN_VALIDATION_ENABLE};
+use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout};
+use mortice_storage::FileStore;
+use mortice_table::file_group::list_table;
+use mortice_table::plan::OpenTable;
+
+const PROPERTIES: &str = ".hoodie/hoodie.properties";
+/// The folders of the active timeline, up to table version 7 and from 8 on.
+const OLD_TIMELINE: &str = ".hoodie";
+const NEW_TIMELINE: &str = ".hoodie/timeline";
+
+/// The properties of a table, and what they are after steps to a version.
+///
+/// # Errors
+/// As for [`change_properties`]; `InvalidTable` if there are no properties; those of the storage.
+pub(super) fn properties_after(
+    store: &dyn FileStore,
+    steps: &[VersionStep],
+    to: u8,
+) -> Result<(PropertiesFile, PropertiesFile)> {
+    let missing = || Error::invalid_table("the file is missing").in_file(store.full_path(PROPERTIES));
+    let (content, _) = read_to_replace(store, PROPERTIES)?.ok_or_else(missing)?;
+    let before = PropertiesFile::parse(&content)?;
+    let mut after = before.clone();
+    change_properties(&mut after, steps, to)?;
+    Ok((before, after))
+}
+
+/// Refuses what a later version would read differently.
+///
+/// # Errors
+/// `Unsupported` for record keys and logs that the version does not have.
+pub(super) fn check_files(target: &WritableTable, table: &OpenTable, steps: &[VersionStep]) -> Result<()> {
+    let is_of_values = target.options().given_boolean(WRITE_COMPLEX_KEYGEN_NEW_ENCODING)? == Some(true);
+    if steps.contains(&VersionStep::UpTo9) && is_of_values {
+        return Err(Error::unsupported(format!(
+            "the record keys of the complex key generator are values without the name of their field (HUDI-7001), and table version 9 \
+             writes the name: its updates would insert rows; write the table again, or set {WRITE_COMPLEX_KEYGEN_VALIDATION_ENABLE}=false"
+        )));
+    }
+    if steps.contains(&VersionStep::DownTo9) {
+        let files = list_table(table.storage.as_ref())?;
+        let native = files.iter().flat_map(|files| &files.log_files).find(|log| log.name.is_native);
+        if let Some(log) = native {
+            return Err(Error::unsupported(format!(
+                "the native log file {} below table version 10; compact the table and delete its logs by a clean \
+                 (hoodie.clean.commits.retained=1), then run it again",
+                log.name.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Changes the version, if the table is ready. Until the properties are replaced, the table is as it was.
+///
+/// # Errors
+/// `WriteConflict` if another writer has changed the version, or is writing; as for [`check_files`],
+/// [`change_properties`] and [`LayoutChange::write`]; those of the storage.
+pub(super) fn switch(target: &WritableTable, table: &OpenTable, steps: &[VersionStep], to: u8) -> Result<Readiness> {
+    let store = target.store();
+    if check_ready(table, steps)? != Readiness::Ready {
+        return Ok(Readiness::Logs);
+    }
+    check_files(target, table, steps)?;
+    let (_, after) = properties_after(store.as_ref(), steps, to)?;
+    let after = TableConfig::from_properties(after.properties())?;
+    target.mark_changed();
+    if steps.iter().any(|step| step.rebuilds_metadata()) {
+        MetadataUpkeep::drop_to_rebuild(store, table, target.metadata_options())?;
+        MetadataUpkeep::forget_definitions(store.as_ref())?;
+    }
+    if steps.iter().any(|step| step.changes_layout()) {
+        LayoutChange::new(store, table, &after)?.write()?;
+    }
+    if steps.contains(&VersionStep::UpTo9) {
+        MetadataUpkeep::define_versions(store.as_ref())?;
+    }
+    let version = table.config.version.number();
+    update_properties(store.as_ref(), |properties| {
+        if properties.get("hoodie.table.version").and_then(|now| now.trim().parse().ok()) != Some(version) {
+            let message = "another process has changed the version of the table meanwhile";
+            return Err(Error::new(ErrorKind::WriteConflict, message));
+        }
+        change_properties(properties, steps, to)
+    })?;
+    Ok(Readiness::Ready)
+}
+
+/// Deletes what the old version has left, and gives the metadata table the version of the table.
+///
+/// # Errors
+/// Those of the storage: run it again.
+pub(super) fn clear(target: &WritableTable, table: &OpenTable) -> Result<()> {
+    let (store, config) = (target.store(), &table.config);
+    match config.layout() {
+        TimelineLayout::V1 => delete_instants(store, NEW_TIMELINE, TimelineLayout::V2)?,
+        TimelineLayout::V2 => delete_instants(store, OLD_TIMELINE, TimelineLayout::V1)?,
+    }
+    MetadataUpkeep::set_version(store.as_ref(), config.version.number())
+}
