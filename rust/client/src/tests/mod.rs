@@ -16,6 +16,7 @@ mod stalled_changes;
 mod stalled_services;
 mod stalling_services;
 mod stopped_services;
+mod stopped_upgrades;
 mod undone_instants;
 mod upkeep_rules;
 

@@ -52,7 +52,7 @@ pub(super) fn batch(rows: &[Row]) -> RecordBatch {
 
 pub(super) struct Table {
     pub(super) folder: Rc<tempfile::TempDir>,
-    version: u8,
+    pub(super) version: u8,
     /// What it is changed through, if not its folder.
     pub(super) store: Option<Arc<dyn FileStore>>,
 }
@@ -101,7 +101,7 @@ impl Table {
     }
 
     /// The same table, changed through a store whose changes fail from one of them on.
-    fn failing(&self, limit: usize, is_lost: bool) -> (Self, Arc<FailingStore>) {
+    pub(super) fn failing(&self, limit: usize, is_lost: bool) -> (Self, Arc<FailingStore>) {
         let store = Arc::new(FailingStore::new(LocalStorage::new(&self.uri(), true), limit, is_lost));
         let (folder, changed) = (Rc::clone(&self.folder), Arc::clone(&store) as Arc<dyn FileStore>);
         (Self { folder, version: self.version, store: Some(changed) }, store)
@@ -158,7 +158,7 @@ impl Table {
         self.open(false).config.metadata_partitions.iter().cloned().collect()
     }
 
-    fn check_rows(&self, expected: &BTreeSet<(String, i64)>, context: &str) {
+    pub(super) fn check_rows(&self, expected: &BTreeSet<(String, i64)>, context: &str) {
         let slices = |metadata| self.open(metadata).file_slices(None, &Filter::default()).unwrap();
         // Up to version 7 storage has logs whose blocks are of no completed instant.
         assert!(self.version < 8 || slices(true) == slices(false), "{context}");
@@ -166,7 +166,7 @@ impl Table {
         assert_eq!(self.rows(false), *expected, "{context}");
     }
 
-    fn verify(&self) -> VerifyReport {
+    pub(super) fn verify(&self) -> VerifyReport {
         let options = VerifyOptions { contents: true, ..VerifyOptions::default() };
         verify(&self.location(), &options).unwrap()
     }
