@@ -35,6 +35,7 @@ from mortice._mortice import (
     RowError,
     SavepointResult,
     SchemaChange,
+    UpgradeResult,
     VerifyResult,
 )
 from mortice.catalog_sync import sync
@@ -142,6 +143,7 @@ __all__ = [
     "TimeTravelWarning",
     "Timeline",
     "UnsupportedError",
+    "UpgradeResult",
     "VerifyResult",
     "WriteConflictError",
     "WrittenBlock",

@@ -863,6 +863,61 @@ class MetadataResult(_Result):
         """The files that were deleted, relative to the table, with their bytes."""
 
 @final
+class UpgradeResult(_Result):
+    """What an upgrade or downgrade did, or would do."""
+
+    __match_args__ = (
+        "from_version",
+        "to_version",
+        "properties",
+        "rolled_back",
+        "compactions",
+        "log_files",
+        "timeline_files",
+        "archived_instants",
+        "rebuilt",
+    )
+    def __new__(
+        cls,
+        from_version: int,
+        to_version: int,
+        properties: list[tuple[str, str | None, str | None]],
+        rolled_back: list[str],
+        compactions: list[str],
+        log_files: int,
+        timeline_files: int,
+        archived_instants: int,
+        rebuilt: list[str],
+    ) -> UpgradeResult: ...
+    @property
+    def from_version(self) -> int:
+        """The table version before."""
+    @property
+    def to_version(self) -> int:
+        """The table version afterwards."""
+    @property
+    def properties(self) -> list[tuple[str, str | None, str | None]]:
+        """The properties that change: the name, and the values before and after; None where there is none."""
+    @property
+    def rolled_back(self) -> list[str]:
+        """The requested times of failed writes, which are rolled back first."""
+    @property
+    def compactions(self) -> list[str]:
+        """The requested times of compactions: those that were run; of a plan those that are pending."""
+    @property
+    def log_files(self) -> int:
+        """The number of log files that are merged into base files."""
+    @property
+    def timeline_files(self) -> int:
+        """The number of files of the active timeline that are written in another layout."""
+    @property
+    def archived_instants(self) -> int:
+        """The number of archived instants that are written in another layout."""
+    @property
+    def rebuilt(self) -> list[str]:
+        """The partitions of the metadata table that is deleted and built again; none if it stays."""
+
+@final
 class RollbackResult(_Result):
     """An instant that was rolled back, or would be."""
 
@@ -1279,6 +1334,12 @@ class Table:
     def restore(self, instant: str, options: Mapping[str, str]) -> RestoreResult:
         """Restores the table."""
     def plan_restore(self, instant: str, options: Mapping[str, str]) -> RestoreResult: ...
+    def upgrade(self, to: int, options: Mapping[str, str]) -> UpgradeResult:
+        """Brings the table to a later version."""
+    def plan_upgrade(self, to: int, options: Mapping[str, str]) -> UpgradeResult: ...
+    def downgrade(self, to: int, options: Mapping[str, str]) -> UpgradeResult:
+        """Brings the table to an earlier version."""
+    def plan_downgrade(self, to: int, options: Mapping[str, str]) -> UpgradeResult: ...
     def build_metadata(
         self,
         options: Mapping[str, str],

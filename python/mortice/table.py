@@ -28,6 +28,7 @@ from mortice._mortice import (
     RestoreResult,
     RollbackResult,
     SavepointResult,
+    UpgradeResult,
     VerifyResult,
 )
 from mortice.catalogs.run import asked_for, sync_after, without_sync
@@ -55,6 +56,7 @@ from mortice.values.options import (
     absolute_uri,
     checked_bool,
     checked_columns,
+    checked_count,
     checked_seconds,
     checked_storage_options,
 )
@@ -1423,6 +1425,51 @@ class Table(metaclass=_TableClass):
     def plan_restore(self, instant: InstantOrCommit, options: Options | None = None) -> RestoreResult:
         """Returns the writes that `restore` would undo."""
         return self._native.plan_restore(_requested_time(instant), checked_options(options))
+
+    def upgrade(self, to: int = 9, options: Options | None = None) -> UpgradeResult:
+        """Brings the table to a later version, as Hudi does: 6 to 8, 8 to 9, or several steps at once.
+
+            table.plan_upgrade(9).properties
+            table.upgrade(9)
+
+        Failed writes are rolled back, and all logs are merged into base files. From 6 to 8 the timeline and the archive
+        are written again, and the metadata table is built again. No row changes. Other writers must not be writing, and
+        those that go on afterwards have to know the new version. If it is stopped, the table is of one version or the
+        other, and it can be run again.
+
+        Args:
+            to: The version afterwards. A table that has it gets what an upgrade that was stopped has not done.
+            options: Options by Hudi's names: those of the lock, if the table has several writers, and of compactions.
+
+        Raises:
+            InvalidArgumentError: The table has a later version.
+            UnsupportedError: There is no such step, or the table has what the version does not have, by name.
+            WriteConflictError: Another writer is writing.
+        """
+        return self._run(self._native.upgrade, checked_count("to", to), checked_options(options))
+
+    def plan_upgrade(self, to: int = 9, options: Options | None = None) -> UpgradeResult:
+        """Returns what `upgrade` would do."""
+        return self._native.plan_upgrade(checked_count("to", to), checked_options(options))
+
+    def downgrade(self, to: int, options: Options | None = None) -> UpgradeResult:
+        """Brings the table to an earlier version, which older releases of Hudi can write: 9 to 8, 8 to 6, or both.
+
+            table.downgrade(6)
+
+        As for `upgrade`; the metadata table is built again, with the indexes that the version has.
+
+        Args:
+            to: The version afterwards.
+            options: As for `upgrade`.
+
+        Raises as `upgrade`.
+        """
+        return self._run(self._native.downgrade, checked_count("to", to), checked_options(options))
+
+    def plan_downgrade(self, to: int, options: Options | None = None) -> UpgradeResult:
+        """Returns what `downgrade` would do."""
+        return self._native.plan_downgrade(checked_count("to", to), checked_options(options))
 
     def build_metadata(
         self,

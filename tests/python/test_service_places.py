@@ -22,6 +22,8 @@ SERVICES = {
     "savepoint": "savepoint",
     "delete_savepoint": "savepoint",
     "restore": "restore",
+    "upgrade": "upgrade",
+    "downgrade": "downgrade",
     "build_metadata": "metadata build",
     "delete_metadata": "metadata delete",
     "verify": "verify",

@@ -195,3 +195,14 @@ def test_arguments_without_names_are_in_the_order_of_hudi(spark, table):
         call(spark, "show_commits('ordered', table => 'ordered')")
     with pytest.raises(mortice.InvalidArgumentError, match="no argument skip_locking"):
         call(spark, "run_clean('ordered', true)")
+
+
+def test_versions_are_changed_by_hudis_names(spark, table):
+    before = both(table)
+    assert call(spark, f"downgrade_table(path => '{table.uri}', to_version => 'SIX')") == [{"result": True}]
+    assert (mortice.Table(table.uri).version, both(mortice.Table(table.uri))) == (6, before)
+    assert call(spark, f"upgrade_table(path => '{table.uri}', to_version => 'EIGHT')") == [{"result": True}]
+    with pytest.raises(mortice.InvalidArgumentError, match="to_version must be one of SIX"):
+        call(spark, f"upgrade_table(path => '{table.uri}', to_version => 'LAST')")
+    with pytest.raises(mortice.InvalidArgumentError, match="downgrade it"):
+        call(spark, f"upgrade_table(path => '{table.uri}', to_version => '6')")

@@ -25,7 +25,18 @@ from mortice.cli.output import visible_output
 from mortice.cli.parameters import exit_status, print_error
 from mortice.cli.read import changes, count, follow, read
 from mortice.cli.recovery import repair, restore, rollback, savepoint, verify
-from mortice.cli.services import archive, clean, cluster, compact, health, log_compact, maintain, metadata
+from mortice.cli.services import (
+    archive,
+    clean,
+    cluster,
+    compact,
+    downgrade,
+    health,
+    log_compact,
+    maintain,
+    metadata,
+    upgrade,
+)
 from mortice.cli.table import diff, explain, history, info, report, schema, slices, sync, timeline
 from mortice.cli.write import create, delete, erase, update, write
 from mortice.errors import MorticeError
@@ -129,7 +140,7 @@ SECTIONS = {
     "Read": [read, count, changes, follow, diff, history],
     "Write": [create, write, update, delete, erase],
     "Check": [health, verify, repair],
-    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, sync],
+    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, upgrade, downgrade, sync],
     "Go back": [rollback, savepoint, restore],
     "Shell": [completion, man],
 }

@@ -1,6 +1,6 @@
 """Commands that run services, and `health`: what a table needs.
 
-Services are `compact`, `log-compact`, `cluster`, `clean`, `archive`, `metadata` and `maintain`.
+Services are `compact`, `log-compact`, `cluster`, `clean`, `archive`, `metadata`, `upgrade`, `downgrade` and `maintain`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mortice._mortice import (
     CompactResult,
     MetadataResult,
     PlannedCompaction,
+    UpgradeResult,
 )
 from mortice.cli.output import service_progress
 from mortice.cli.parameters import (
@@ -194,6 +195,43 @@ def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None
     lines.append(f"metadata table: {', '.join(built.partitions) or 'none'}")
     rows = built.deleted if dry_run else target.if_csv(built.deleted)
     target.show(built.to_dict(), ["deleted file", "bytes"], rows, lines, WIDEST_PATH)
+
+
+@click.command()
+@click.option("--to", metavar="VERSION", type=int, default=9, show_default=True, help="The table version afterwards.")
+@service("upgrade", LOCK)
+def upgrade(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
+    """Bring a table to a later version: 6 to 8, 8 to 9.
+
+    Rolls failed writes back and merges all logs into base files first. No row changes.
+    """
+    _show_version(target, done, is_plan=is_plan)
+
+
+@click.command()
+@click.option("--to", metavar="VERSION", type=int, required=True, help="The table version afterwards.")
+@service("downgrade", LOCK)
+def downgrade(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
+    """Bring a table to an earlier version, for older releases of Hudi: 9 to 8, 8 to 6."""
+    _show_version(target, done, is_plan=is_plan)
+
+
+def _show_version(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
+    would = "would be " if is_plan else ""
+    lines = [
+        f"{would}rolled back: {', '.join(done.rolled_back)}" if done.rolled_back else "",
+        f"{done.log_files:,} log files {would}merged into base files" if done.log_files else "",
+        f"{done.timeline_files:,} files of instants, {done.archived_instants:,} archived instants {would}converted"
+        if done.timeline_files
+        else "",
+        f"metadata table {would}built again: {', '.join(done.rebuilt)}" if done.rebuilt else "",
+        f"table version {done.from_version} -> {done.to_version}"
+        if done.from_version != done.to_version
+        else f"the table has version {done.to_version}",
+    ]
+    rows = [(name, before or "", after or "") for name, before, after in done.properties]
+    names = ["property", "before", "after"]
+    target.show(done.to_dict(), names, rows, [line for line in lines if line], WIDEST_PATH)
 
 
 COLLECTED = "mortice.health"

@@ -46,6 +46,7 @@ mod statements;
 mod stream;
 mod table;
 mod task_runner;
+mod upgrade;
 mod validator;
 mod verify;
 mod write;
@@ -136,6 +137,7 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<restore::RestoreResult>()?;
     module.add_class::<restore::RollbackResult>()?;
     module.add_class::<restore::SavepointResult>()?;
+    module.add_class::<upgrade::UpgradeResult>()?;
     module.add_class::<verify::Finding>()?;
     module.add_class::<verify::RepairResult>()?;
     module.add_class::<verify::VerifyResult>()?;

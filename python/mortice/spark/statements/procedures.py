@@ -130,6 +130,20 @@ def _restore_to_instant(called: _Called) -> object:
     ]
 
 
+def _to_version(method: str) -> _Run:
+    """Returns the procedure that changes the table version: a number, or Hudi's name of it."""
+
+    def run(called: _Called) -> object:
+        given = str(called.given.get("to_version", "")).upper()
+        version = _VERSIONS.get(given, given)
+        if not version.isdigit():
+            raise InvalidArgumentError(f"to_version must be one of {', '.join(_VERSIONS)}, got {given!r}")
+        getattr(called.table(), method)(int(version), options=called.target.options)
+        return [{"result": True}]
+
+    return run
+
+
 def _create_savepoint(called: _Called) -> object:
     instant = called.first(_INSTANT)
     named = called.named(_SAVEPOINT)
@@ -169,6 +183,7 @@ def _properties(called: _Called) -> object:
 
 
 _OP = ("op", "operation")
+_VERSIONS = {"SIX": "6", "EIGHT": "8", "NINE": "9", "TEN": "10"}
 _INSTANT = ("instant_time", "commit_time", "instant")
 _SAVEPOINT = {"user": "user", "comments": "comment"}
 _LEVELS = ("contents", "keys", "global_keys")
@@ -214,6 +229,8 @@ _PROCEDURES: dict[str, _Procedure] = {
     "rollback_to_instant": _Procedure(_rollback_to_instant, _INSTANT, ("table", "instant_time")),
     "restore_to_instant": _Procedure(_restore_to_instant, _INSTANT, ("table", "instant_time")),
     "run_rollback": _Procedure(_of_instant("rollback"), _INSTANT, _OF_SAVEPOINT),
+    "upgrade_table": _Procedure(_to_version("upgrade"), ("to_version",), ("table", "to_version")),
+    "downgrade_table": _Procedure(_to_version("downgrade"), ("to_version",), ("table", "to_version")),
     "create_metadata_table": _Procedure(_build_metadata),
     "init_metadata_table": _Procedure(_build_metadata, order=("table", "read_only")),
     "delete_metadata_table": _Procedure(_with_options("delete_metadata")),
