@@ -1,6 +1,7 @@
 //! The columns that the names of an expression stand for.
 
 use arrow_schema::{DataType, Schema, SchemaRef};
+use mortice_base::names::nearest_name;
 use mortice_base::{Error, Result};
 
 use crate::kinds::type_name;
@@ -8,8 +9,6 @@ use crate::text::{ExpressionText, quoted};
 use crate::tree::{ColumnNode, Node};
 
 const MOST_LISTED: usize = 20;
-/// How similar a name must be to be suggested, from 0 to 1.
-const LEAST_SIMILAR: f64 = 0.6;
 
 /// The columns of one or two sides, such as the rows of a table and those that are merged into it.
 #[derive(Debug, Clone, Default)]
@@ -95,12 +94,8 @@ fn checked(column: ColumnNode, schema: &Schema, text: &ExpressionText) -> Result
 fn unknown(name: &str, schemas: &[&Schema], text: &ExpressionText, at: usize) -> Error {
     let known: Vec<&str> =
         schemas.iter().flat_map(|schema| schema.fields()).map(|field| field.name().as_str()).collect();
-    let lower = name.to_lowercase();
-    let similar = known.iter().map(|other| (strsim::normalized_levenshtein(name, other), other));
-    let best =
-        similar.filter(|(similarity, _)| *similarity >= LEAST_SIMILAR).max_by(|one, other| one.0.total_cmp(&other.0));
-    let near = known.iter().find(|other| other.to_lowercase() == lower).or_else(|| best.map(|(_, other)| other));
-    let hint = near.map_or_else(|| listed(&known), |near| format!(" (did you mean {}?)", quoted(near)));
+    let hint = nearest_name(name, known.iter().copied())
+        .map_or_else(|| listed(&known), |near| format!(" (did you mean {}?)", quoted(near)));
     text.refused(at, &format!("names {}, which is no column{hint},", quoted(name)))
 }
 

@@ -23,7 +23,7 @@ pub use base_file_name::BaseFileName;
 pub use bucket::bucket_in;
 pub use field_names::FieldNames;
 pub use instants::{CompletionTime, RequestedTime, TimelinePosition};
-pub use known_columns::known_columns;
+pub use known_columns::{known_columns, nearest_name};
 pub use letter_case::{CaseNames, NameTree};
 pub use log_file_name::LogFileName;
 pub use percent_codes::decode_percent_codes;

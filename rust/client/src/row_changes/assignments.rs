@@ -27,7 +27,9 @@ impl Assignments {
                 )));
             };
             let expression = match value {
-                NewValue::Expression(text) => Expression::parse(text, sides)?,
+                NewValue::Expression(text) => {
+                    Expression::parse(text, sides).map_err(|error| with_quotes(error, text))?
+                }
                 NewValue::Constant { value, text } => Expression::constant(Arc::clone(value), text)?,
             };
             expression.assigned(&empty, field)?;
@@ -53,6 +55,17 @@ impl Assignments {
         };
         self.0.iter().map(made).collect::<Result<_>>().map(NewColumns)
     }
+}
+
+/// Adds to the error of an expression that is only words how the string itself is written.
+fn with_quotes(error: Error, text: &str) -> Error {
+    let is_words = text.chars().any(char::is_alphabetic)
+        && text.chars().all(|one| one.is_alphanumeric() || matches!(one, ' ' | '_' | '-'));
+    if !is_words {
+        return error;
+    }
+    let hint = format!("a value is an expression: the string itself is written \"'{text}'\"");
+    Error::new(error.kind(), format!("{}; {hint}", error.text()))
 }
 
 /// Columns with new values.
@@ -97,6 +110,8 @@ mod tests {
             refused(&[("a.b", "1")]),
             "values name 'a.b', which the table does not have; assign the whole struct"
         );
+        let said = refused(&[("id", "rome")]);
+        assert!(said.ends_with("; a value is an expression: the string itself is written \"'rome'\""), "{said}");
         assert!(refused(&[("ts", "s.ts")]).contains("names 's', which is no column"));
         assert!(refused(&[("ts", "id")]).starts_with("column 'ts' is int64, and the value string"));
     }

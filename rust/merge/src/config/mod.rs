@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `properties` | Java's properties text |
 //! | `properties_file` | `hoodie.properties` changed and written |
+//! | `no_table` | what a path is that has no table, for its error |
 //! | `property_files` | which of a table's property files holds good |
 //! | `table_version` | table versions and the timeline layouts that go with them |
 //! | `table_config` | the keys that a reader goes by, typed |
@@ -17,6 +18,7 @@ pub mod payload;
 
 mod merge_config;
 mod merge_inference;
+mod no_table;
 mod properties;
 mod properties_file;
 mod property_files;

@@ -9,12 +9,12 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::Properties;
+use super::no_table::{MAIN, no_table};
 use super::properties_file::{CHECKSUM, DATABASE, NAME, table_checksum};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_storage::{self as storage, Storage, StorageOptions};
+use mortice_storage::Storage;
 
 const FOLDER: &str = ".hoodie";
-const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
@@ -88,35 +88,12 @@ fn verified(properties: Properties) -> Result<Properties> {
     )))
 }
 
-fn no_table(storage: &dyn Storage) -> Error {
-    let mut message = format!("no Hudi table at this path: {MAIN} does not exist");
-    match table_above(storage.root()) {
-        Some(table) => message.push_str(&format!("; open {table}, which is a table, and filter by partition")),
-        None => message.push_str("; give the base path of a table, the directory that contains .hoodie"),
-    }
-    Error::not_found(message).in_file(storage.root())
-}
-
-/// The nearest table whose folder holds `path`, for paths of partitions and of `.hoodie` itself.
-fn table_above(path: &str) -> Option<String> {
-    if path.contains("://") && !path.starts_with("file://") {
-        return None;
-    }
-    let mut path = path.trim_end_matches('/');
-    while let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty() && !above.ends_with(':')) {
-        let storage = storage::open(above, &StorageOptions::new(), true).ok()?;
-        if storage.open(MAIN).is_ok() {
-            return Some(above.to_owned());
-        }
-        path = above;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::PathBuf;
+
+    use mortice_storage::{self as storage, StorageOptions};
 
     use super::*;
 
@@ -186,6 +163,34 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("checksum"), "{error}");
         assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
+    }
+
+    #[test]
+    fn a_path_that_is_no_table_is_described() {
+        let folder = Folder::new("kinds");
+        fs::remove_dir_all(folder.0.join(".hoodie")).unwrap();
+        let said = |path: &str| {
+            let storage = storage::open(path, &StorageOptions::new(), true).unwrap();
+            let error = read(&*storage).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+            error.to_string()
+        };
+        let below = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
+        for name in ["delta/_delta_log", "iceberg/metadata", "files"] {
+            fs::create_dir_all(folder.0.join(name)).unwrap();
+        }
+        for name in ["x.parquet", "x.txt", "iceberg/metadata/v1.metadata.json", "files/a.parquet"] {
+            folder.put(name, "");
+        }
+        assert!(said(&below("delta")).contains("it is a Delta table"));
+        assert!(said(&below("iceberg")).contains("it is an Iceberg table"));
+        assert!(said(&below("files")).contains("it is a folder of Parquet files"));
+        assert!(said(&below("x.parquet")).contains("it is a Parquet file"));
+        assert!(said(&below("x.txt")).contains("it is a file; give the base path"));
+        assert!(said(&below("nothing.parquet")).contains("give the base path"));
+        assert!(said(&below("*")).contains("names are not matched with *"));
+        assert!(said(&below("C:\\lake")).contains("a path of Windows"));
+        assert!(said("dbfs:/lake/t").contains("open /dbfs/lake/t"));
     }
 
     #[test]

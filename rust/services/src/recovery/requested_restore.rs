@@ -15,6 +15,7 @@ use super::requested_rollback::{RollbackResult, preview};
 use super::requested_time;
 use super::restore::BegunRestore;
 use super::rollback::{Rollbacks, UndoneFiles};
+use super::savepoint::check_completed;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_commit::metadata_upkeep::{MetadataOptions, MetadataUpkeep};
@@ -166,6 +167,7 @@ fn check_restorable(state: &TableState, time: &RequestedTime, begun: Option<&Beg
     }
     let savepoint = timeline.savepoints().find(|savepoint| savepoint.requested_time == *time);
     let Some(savepoint) = savepoint else {
+        check_completed(timeline, time)?;
         // Refused if a clean may have removed files of it.
         return state.table.file_slices(Some(time.as_str()), &Filter::default()).map(|_| ());
     };

@@ -142,7 +142,7 @@ fn confirm_kept(state: &TableState, writer: &TimelineWriter, created: &Instant, 
     Err(Error::new(ErrorKind::WriteConflict, message).at_instant(&created.requested_time))
 }
 
-fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
+pub(super) fn check_completed(timeline: &Timeline, time: &RequestedTime) -> Result<()> {
     if timeline.writes_at(time).any(|instant| instant.is_completed()) {
         return Ok(());
     }

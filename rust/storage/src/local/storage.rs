@@ -172,7 +172,8 @@ impl Storage for LocalStorage {
         let failed = |error| Error::io("could not list the folder", error).in_file(path.to_string_lossy());
         let children = match read_dir(&path) {
             Ok(children) => children,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // A file in place of the folder is an error; below a file there is none.
+            Err(error) if is_absent(&error) && !path.is_file() => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
         let mut entries = Vec::new();
@@ -259,8 +260,13 @@ fn entry(name: String, status: &Metadata) -> FolderEntry {
     FolderEntry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
 }
 
+/// Returns true if there is no such file; also below a file, where there is none.
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 fn unopened(path: &str, error: std::io::Error) -> Error {
-    if error.kind() == ErrorKind::NotFound {
+    if is_absent(&error) {
         return Error::not_found("no such file").in_file(path);
     }
     Error::io("could not open the file", error).in_file(path)

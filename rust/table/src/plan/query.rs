@@ -65,7 +65,14 @@ impl OpenTable {
     fn read_schema_at(&self, as_of: Option<&RequestedTime>) -> Result<(TableSchema, SchemaRef)> {
         let found = match table_schema::at(&self.timeline, &self.config, as_of)? {
             Some(found) => found,
-            None => TableSchema::of_files(&self.schema_of_files(as_of)?, None, &self.config)?,
+            None => {
+                let schema = self.schema_of_files(as_of)?;
+                // Before its first write a table has no rows, and the columns that it has now.
+                if as_of.is_some() && schema.fields().is_empty() {
+                    return self.read_schema_at(None);
+                }
+                TableSchema::of_files(&schema, None, &self.config)?
+            }
         };
         let types = avro::arrow_schema(&found.schema, ArrowMapping::Table).map_err(|error| error.in_file(&self.uri))?;
         Ok((found, Arc::new(types)))
