@@ -11,6 +11,7 @@ With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("m
 import importlib
 import warnings
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mortice import _mortice, queries
 from mortice._mortice import (
@@ -80,6 +81,9 @@ from mortice.values.file_slice import DataFile, FileSlice
 from mortice.values.observe import CommitEvent, on_commit
 from mortice.values.timeline import Instant, Timeline
 from mortice.writing.log_writer import LogBlock, LogWriter, WrittenBlock
+
+if TYPE_CHECKING:
+    from mortice import spark as spark
 
 __version__ = _mortice.__version__
 
@@ -165,15 +169,17 @@ def __dir__() -> list[str]:
     return [*__all__, "__doc__", "__file__", "__name__", "__path__", "spark"]
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Imports `mortice.spark` when it is first used, so that `import mortice` suffices."""
-    if name == "spark":
-        return importlib.import_module("mortice.spark")
-    of_tables = {one: f"Table(path).{one}" for one in dir(Table)} | {
-        one: f"Table(path): {meant}" for one, meant in other_names.names_of("Table").items()
-    }
-    others = {**of_tables, **other_names.names_of("module")}
-    raise other_names.missing_attribute("module 'mortice'", name, others, __all__)
+if not TYPE_CHECKING:  # which must go on to report unknown names
+
+    def __getattr__(name: str) -> ModuleType:
+        """Imports `mortice.spark` when it is first used, so that `import mortice` suffices."""
+        if name == "spark":
+            return importlib.import_module("mortice.spark")
+        of_tables = {one: f"Table(path).{one}" for one in dir(Table)} | {
+            one: f"Table(path): {meant}" for one, meant in other_names.names_of("Table").items()
+        }
+        others = {**of_tables, **other_names.names_of("module")}
+        raise other_names.missing_attribute("module 'mortice'", name, others, __all__)
 
 
 # `mortice.table(path)` is answered by what `__getattr__` says of it; `from mortice.table import …` works as before.

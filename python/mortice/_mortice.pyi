@@ -562,7 +562,8 @@ class Commit(_Result):
         """The number of rows whose key was new."""
     @property
     def updates(self) -> int:
-        """The number of rows whose key was there."""
+        """The number of rows whose key was there. A late row that loses is not counted where a base file is rewritten;
+        it is where rows are appended to a log, as no stored row is read."""
     @property
     def deletes(self) -> int:
         """The number of deleted keys."""

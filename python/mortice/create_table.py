@@ -35,7 +35,7 @@ Names = str | Sequence[str] | None
 @hinted
 def create_table(
     uri: str | os.PathLike[str],
-    schema: SchemaLike | None = None,
+    schema: SchemaLike | Rows | None = None,
     *,
     data: Rows | None = None,
     name: str | None = None,
@@ -56,9 +56,10 @@ def create_table(
         >>> table.version, table.merge_mode, table.snapshot().to_arrow().num_rows
         (9, 'EVENT_TIME_ORDERING', 0)
 
-    With `data` the table has these rows: they are upserted as its first commit, or inserted if keys are generated.
+    With rows (`data`, or in place of the schema) the table has them: they are upserted as its first commit, or inserted
+    if keys are generated.
 
-        mortice.create_table("/lake/trips", data=frame, record_key="id")
+        mortice.create_table("/lake/trips", frame, record_key="id")
 
     Hudi 1.2 reads and writes a table of version 9, Hudi 1.0 one of version 8, Hudi 0.15 one of version 6. The table
     exists when `hoodie.properties` does, which is created at once: a process that stops before leaves no table.
@@ -66,7 +67,8 @@ def create_table(
     Args:
         uri: Where the table is to be; a path or a URI (docs/storage.md). The folder may hold other files.
         schema: The columns, without Hudi's meta columns; a `pyarrow.Schema`, or what has `__arrow_c_schema__`; names
-            and types, as a mapping or as text (`"id string not null, fare double"`). Default: those of `data`.
+            and types, as a mapping or as text (`"id string not null, fare double"`). Default: those of `data`. Rows are
+            taken as `data`.
         data: The first rows, in a form that `Table.upsert` takes. If they are refused the table exists, and is empty.
         name: The table's name. Default: the last part of `uri`.
         record_key: The column or columns of the record key; a name with dots is a field of a struct. None has Hudi
@@ -93,6 +95,8 @@ def create_table(
         raise InvalidArgumentError(f"table_type must be one of {', '.join(TABLE_TYPES)}, got {table_type!r}")
     if checked_count("version", version) not in {6, 8, 9}:
         raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9)")
+    if data is None and _are_rows(schema):
+        schema, data = None, schema
     given = None if schema is None else _arrow_schema(schema)
     rows = None if data is None else _known_rows(data, given)
     columns = _columns_of_rows(rows) if given is None else given
@@ -116,6 +120,16 @@ def create_table(
             error.args = (f"{error.message}; the table was created, and is empty: write rows with its upsert",)
             raise
     return table
+
+
+def _are_rows(given: object) -> bool:
+    """Returns true for what is rows, and no columns, in place of the schema."""
+    if isinstance(given, Mapping):
+        return any(not isinstance(one, (str, pa.DataType)) for one in given.values())
+    if isinstance(given, (list, tuple)):
+        return any(isinstance(one, Mapping) for one in given)
+    # A LazyFrame of polars has the last one alone.
+    return any(hasattr(given, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "collect_schema"))
 
 
 def _arrow_schema(schema: object) -> pa.Schema:

@@ -10,6 +10,7 @@ The fields of each class are the arguments of the method of `Table` with the sam
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -39,10 +40,11 @@ __all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Sna
 
 _DIGITS = 17
 """Digits of an instant."""
+_AHEAD = dt.timedelta(minutes=1)
 
 
 class TimeTravelWarning(UserWarning):
-    """A query is of a time before the table's first commit, and returns no rows."""
+    """A query is of a time before the table's first commit, and returns no rows; or of one in the future."""
 
 
 class QueryPlan:
@@ -55,7 +57,7 @@ class QueryPlan:
         title: The query in one line.
         merger: The function that merges records, if it is user-defined.
         again: Plans the query again, with other columns and further filters.
-        hint: Returns why there are no rows, if the reason is the time that is asked for.
+        hint: Returns what is odd about the time that is asked for, given whether there are no rows.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class QueryPlan:
         title: str,
         merger: Merging | None = None,
         again: Again | None = None,
-        hint: Callable[[], str | None] | None = None,
+        hint: Callable[[bool], str | None] | None = None,
     ) -> None:
         self._native = native
         self._title = title
@@ -84,10 +86,10 @@ class QueryPlan:
 
     def scan(self) -> Scan:
         """Plans the query: lists the table's files and fixes the splits. Warns (`TimeTravelWarning`) if it is of a time
-        before the first commit.
+        before the first commit, or in the future.
         """
         native = self._native.scan()
-        hint = self._hint() if self._hint is not None and native.split_count == 0 else None
+        hint = None if self._hint is None else self._hint(native.split_count == 0)
         if hint is not None:
             warnings.warn(visible_text(hint), TimeTravelWarning, stacklevel=caller_level())
         return Scan(native, self._title, self._merger, self._again)
@@ -122,7 +124,7 @@ class Snapshot:
             title("snapshot", table.uri, instant, terms),
             merger,
             _again(self, table, merger, schema),
-            None if instant is None else lambda: _before_first_commit(table, instant),
+            None if instant is None else partial(_odd_time, table, instant),
         )
 
 
@@ -149,7 +151,7 @@ class ReadOptimized:
             title("read optimized", table.uri, instant, terms),
             None,
             _again(self, table, merger, schema),
-            None if instant is None else lambda: _before_first_commit(table, instant),
+            None if instant is None else partial(_odd_time, table, instant),
         )
 
 
@@ -258,9 +260,24 @@ def _again(query: Query, table: _mortice.Table, merger: Merging | None, schema: 
     return again
 
 
-def _before_first_commit(table: _mortice.Table, instant: str) -> str | None:
-    """Returns what to say of a query as of an instant that is before the first commit; None if it is not."""
+def _odd_time(table: _mortice.Table, instant: str, is_empty: bool) -> str | None:
+    """Returns what to say of a query as of an instant that is before the first commit or in the future; else None.
+
+    Args:
+        table: The native table.
+        instant: The instant.
+        is_empty: Whether there are no rows.
+    """
     digits = "".join(re.findall(r"\d", instant)).ljust(_DIGITS, "0")
+    if digits > _now(table):
+        newest = max((one[0] for one in table.timeline()), default="")
+        if digits <= newest:
+            return None
+        return (
+            f"{instant} is in the future: these are the newest rows of {table.uri}, and later commits can change them"
+        )
+    if not is_empty:
+        return None
     # An archived instant is older than all active ones.
     times = [one[0] for one in (*table.archived(), *table.timeline()) if one[3].upper() == "COMPLETED"]
     first = min(times, default=None)
@@ -270,6 +287,13 @@ def _before_first_commit(table: _mortice.Table, instant: str) -> str | None:
         f"there are no rows as of {instant}: the first commit of {table.uri} is {first}, in the time zone of the "
         "table's timeline; a date is its first moment"
     )
+
+
+def _now(table: _mortice.Table) -> str:
+    """Returns the instant from which on times are in the future: clocks of other machines may be ahead."""
+    is_utc = table.properties.get(TIMELINE_ZONE, "LOCAL").upper() == "UTC"
+    now = dt.datetime.now(dt.timezone.utc) if is_utc else dt.datetime.now().astimezone()
+    return (now + _AHEAD).strftime("%Y%m%d%H%M%S%f")[:_DIGITS]
 
 
 def _instant(table: _mortice.Table, instant: InstantLike, argument: str = "as_of") -> str | None:

@@ -230,6 +230,16 @@ class Table(metaclass=_TableClass):
         return self._native.uri
 
     @property
+    def path(self) -> str:
+        """The table's base path, as `uri`."""
+        return self.uri
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows, by a query (`count`)."""
+        return self.count()
+
+    @property
     def name(self) -> str:
         """The table's name."""
         return self.properties.get("hoodie.table.name", "")
@@ -652,6 +662,18 @@ class Table(metaclass=_TableClass):
         """
         return self.scan(columns, filters, meta=meta).head(n)
 
+    def select(self, *columns: str | Sequence[str]) -> Scan:
+        """Returns a scan of some of the columns, in this order, as `scan().select`. Raises as `scan`."""
+        return self.scan().select(*columns)
+
+    def filter(self, filters: Filters) -> Scan:
+        """Returns a scan of the rows that satisfy filters, as `scan(filters=filters)`. Raises as `scan`."""
+        return self.scan(filters=filters)
+
+    def limit(self, n: int) -> Scan:
+        """Returns a scan of at most `n` of the rows, as `scan().limit(n)`. Raises as `scan`."""
+        return self.scan().limit(n)
+
     def to_arrow(
         self,
         columns: Sequence[str] | str | None = None,
@@ -733,6 +755,28 @@ class Table(metaclass=_TableClass):
         Raises as `scan`, and `ImportError` if polars is not installed.
         """
         return self.scan(columns, filters, as_of, meta=meta).to_polars()
+
+    def to_parquet(
+        self,
+        path: str | os.PathLike[str],
+        columns: Sequence[str] | str | None = None,
+        filters: Filters = None,
+        as_of: InstantLike = None,
+        *,
+        meta: bool = False,
+    ) -> None:
+        """Writes the rows to a local Parquet file, batch by batch (`Scan.to_parquet`).
+
+        Args:
+            path: The file, which is replaced.
+            columns: As for `scan`.
+            filters: As for `scan`.
+            as_of: As for `scan`.
+            meta: As for `scan`.
+
+        Raises as `scan`, and `OSError` if the file cannot be written.
+        """
+        self.scan(columns, filters, as_of, meta=meta).to_parquet(path)
 
     def dataset(self, as_of: InstantLike = None, *, meta: bool = False) -> TableDataset:
         """Returns the table as a `pyarrow.dataset.Dataset`. DuckDB, polars, DataFusion and others read from it only the
@@ -834,6 +878,10 @@ class Table(metaclass=_TableClass):
         `upsert`.
         """
         return self._write(self._native.insert, data, with_schema(options, schema))
+
+    def append(self, data: Rows, options: Options | None = None, *, schema: SchemaChanges | None = None) -> Commit:
+        """Inserts rows as one commit: the same as `insert`, by the name that other libraries have for it."""
+        return self.insert(data, options, schema=schema)
 
     def delete(self, keys_or_rows: Rows, options: Options | None = None) -> Commit:
         """Deletes keys as one commit.
@@ -1600,7 +1648,7 @@ class Table(metaclass=_TableClass):
         Args:
             options: Options of the services, by Hudi's names: when one is due.
         """
-        return health.health_of(self, self.metadata_table(), options)
+        return health.health_of(self, self.metadata_table(), checked_options(options))
 
     @property
     def plot(self) -> TablePlots:
@@ -1617,7 +1665,11 @@ class Table(metaclass=_TableClass):
         Args:
             options: Options of the services, by Hudi's names: when one is due.
         """
-        return report.report_of(self, health.health_of(self, self.metadata_table(), options))
+        if isinstance(options, (str, os.PathLike)):
+            raise InvalidArgumentError(
+                f"report returns HTML and writes no file: Path({os.fspath(options)!r}).write_text(table.report())"
+            )
+        return report.report_of(self, self.health(options))
 
     def _repr_html_(self) -> str:
         """What the table is, for notebooks. Files are not listed."""

@@ -229,7 +229,6 @@ def test_columns_are_described_in_several_forms(tmp_path, schema):
     [
         ({"id": "wat"}, "'id': 'wat'; types are"),
         ("id wat", "got 'id wat'; types are"),
-        (pa.table({"id": ["a"]}), "for rows use data=rows"),
         ({"id": "decimal(99,2)"}, "decimal"),
         (None, "needs a schema, or data"),
         (7, "got int"),

@@ -49,6 +49,7 @@ def test_times_are_moments(spark):
     assert found == [(1719808200123456, "2024-07-01 10:00:00", True, True)]
 
 
+@pytest.mark.filterwarnings("ignore::mortice.TimeTravelWarning")
 def test_statements_of_every_kind_get_the_values(spark, trips):
     run(
         spark,

@@ -87,6 +87,7 @@ def views(spark, tmp_path_factory):
         ("SELECT v.name FROM v TIMESTAMP AS OF now() + INTERVAL 1 DAY TABLESAMPLE (9 ROWS) WHERE v.id = 1", "new"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::mortice.TimeTravelWarning")
 def test_a_query_sees_the_newest_state(spark, views, query, expected):
     assert run(spark, query.replace("{p}", views)) == [(expected,)]
 
@@ -101,6 +102,7 @@ def test_a_query_sees_the_newest_state(spark, views, query, expected):
         "WITH a AS (SELECT * FROM {p} VERSION AS OF '20990101000000000') SELECT id, name FROM a",
     ],
 )
+@pytest.mark.filterwarnings("ignore::mortice.TimeTravelWarning")
 def test_tables_of_other_formats_are_filled_from_them(spark, views, tmp_path, query):
     query = query.replace("{p}", views)
     run(spark, f"CREATE TABLE other USING parquet LOCATION '{tmp_path}/other' AS {query}")

@@ -71,6 +71,15 @@ class TablePlots:
         """
         return plot_layout(laid_out(self._table.file_slices(), most), ax)
 
+    def __call__(self, ax: Axes | None = None, *, most: int = 30) -> Axes:
+        """Plots the layout, for `table.plot()`. Arguments are those of `layout`.
+
+        Args:
+            ax: Axes to plot on. Default: those of a new figure.
+            most: The number of file groups.
+        """
+        return self.layout(ax, most=most)
+
     def timeline(self, ax: Axes | None = None, *, most: int = 300) -> Axes:
         """Plots the latest instants of the active timeline, by action, from request to completion.
 

@@ -6,6 +6,7 @@ A `Scan` is fixed when it is created: it names files, so it returns the same row
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn, overload
 
@@ -211,6 +212,18 @@ class Scan:
     def to_polars(self) -> polars.DataFrame:
         """Returns the rows as a polars DataFrame. Raises `ImportError` if polars is not installed."""
         return polars_frame(self.to_arrow())
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the rows to a local Parquet file, batch by batch, which is replaced.
+
+        Raises `OSError` if it cannot be written.
+        """
+        from pyarrow import parquet
+
+        reader = self.to_reader()
+        with parquet.ParquetWriter(os.fspath(path), reader.schema) as file:
+            for batch in reader:
+                file.write_batch(batch)
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Returns the rows as a Spark DataFrame. A large file slice is several tasks, many small ones are one."""

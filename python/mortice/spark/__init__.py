@@ -18,7 +18,7 @@ statements, also those that Spark does not run on a Python data source.
 pyspark is imported only when one of these is called.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 from mortice.spark.execution.data_frame import Metrics
 from mortice.spark.merge_udf import merge_udf
@@ -54,6 +54,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Raises the error for a name that does not exist."""
-    raise other_names.missing_attribute("module 'mortice.spark'", name, other_names.names_of("spark"), __all__)
+if not TYPE_CHECKING:  # which must go on to report unknown names
+
+    def __getattr__(name: str) -> NoReturn:
+        """Raises the error for a name that does not exist."""
+        raise other_names.missing_attribute("module 'mortice.spark'", name, other_names.names_of("spark"), __all__)

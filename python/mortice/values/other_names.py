@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from types import FunctionType
@@ -28,7 +29,7 @@ def _names() -> dict[str, dict[str, str]]:
 
     Owners are `module`, `spark`, `class Table` and classes. `argument` has the arguments that mean another one,
     `advice` those for which there is something else, `advice f` the same of the function `f`; `command` and
-    `option` have those of the command line.
+    `option` have those of the command line; `missing f` what to say where an argument of `f` is not given.
     """
     text = resources.files("mortice.values").joinpath("other_names.tsv").read_text("utf-8")
     names: dict[str, dict[str, str]] = {}
@@ -107,7 +108,8 @@ def answering(where: T) -> T:
 
 
 def hinted(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
-    """Has a function name the argument that was meant when it gets one that it does not have.
+    """Has a function name the argument that was meant when it gets one that it does not have, and say of one that is
+    missing what it is for.
 
     Args:
         function: The function.
@@ -116,17 +118,35 @@ def hinted(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
     code = cast("FunctionType", function).__code__
     fields: tuple[str, ...] = getattr(function, _FIELDS, ())
     known = (*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], *fields)
-    if code.co_flags & 0x08 and not fields:  # it takes any name: inspect.CO_VARKEYWORDS
-        return function
+    takes_any = bool(code.co_flags & 0x08) and not fields  # inspect.CO_VARKEYWORDS
     names = frozenset(known)
+    called_as = name or function.__name__
+    required = _required(cast("FunctionType", function))
 
     @functools.wraps(function)
     def called(*arguments: P.args, **named: P.kwargs) -> R:
-        if not names.issuperset(named):
-            raise unknown_argument(name or function.__name__, next(one for one in named if one not in names), known)
+        if not (takes_any or names.issuperset(named)):
+            raise unknown_argument(called_as, next(one for one in named if one not in names), known)
+        for place, one in required:
+            if place >= len(arguments) and one not in named:
+                raise _missing_argument(called_as, one)
         return function(*arguments, **named)
 
     return called
+
+
+def _required(function: FunctionType) -> list[tuple[int, str]]:
+    """Returns the arguments without a default, and the place of each; those that are given by name have no place."""
+    code = function.__code__
+    by_place = code.co_varnames[: code.co_argcount - len(function.__defaults__ or ())]
+    by_name = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    needed = [one for one in by_name if one not in (function.__kwdefaults__ or {})]
+    return [*enumerate(by_place), *((sys.maxsize, one) for one in needed)]
+
+
+def _missing_argument(function: str, name: str) -> TypeError:
+    advice = names_of(f"missing {function}").get(name)
+    return TypeError(f"{function}() needs the argument {name!r}{'' if advice is None else f'; {advice}'}")
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

@@ -151,6 +151,10 @@ class Timeline(Sequence[Instant]):
             """Raises the error for a name that does not exist."""
             raise missing_attribute("a Timeline", name, names_of("Timeline"), dir(type(self)))
 
+        def __call__(self, *_: object, **__: object) -> NoReturn:
+            """Raises the error for `table.timeline()`, which is no method."""
+            raise TypeError("timeline is no method: table.timeline[-1], table.timeline.latest, or a loop over it")
+
     def __repr__(self) -> str:
         shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._active[-SHOWN:]]
         hidden = len(self._active) - len(shown)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.values.options import checked_columns
+from mortice.values.other_names import answering
 
 __all__ = [
     "ALL",
@@ -62,6 +63,8 @@ def _value(value: object) -> str | tuple[pa.RecordBatch, str]:
 
 def _constant_rows(value: object) -> pa.RecordBatch:
     """Returns a batch of a Python value alone. Raises `InvalidArgumentError` for one that is not plain."""
+    if isinstance(value, pa.Scalar):
+        return pa.record_batch([pa.repeat(value, 1)], names=["value"])
     if value is not None and not isinstance(value, PLAIN):
         raise InvalidArgumentError(f"a value must be an expression as a string, or a plain value, got {value!r}")
     try:
@@ -119,6 +122,7 @@ class MergeClause:
         return self.side, self.action, self.condition, values
 
 
+@answering
 class MergeBuilder:
     """A merge that clauses are added to. Created by `Table.merge`; `execute` runs it.
 
@@ -144,6 +148,10 @@ class MergeBuilder:
         """
         return self._with(MergeClause("matched", "update", condition, _values(values)))
 
+    def when_matched_update_all(self, condition: str | None = None) -> MergeBuilder:
+        """Adds `when_matched_update("all", condition)`."""
+        return self.when_matched_update(ALL, condition)
+
     def when_matched_delete(self, condition: str | None = None) -> MergeBuilder:
         """Adds a clause: stored rows that a row matches are deleted, all of them or those of a condition on both."""
         return self._with(MergeClause("matched", "delete", condition))
@@ -157,6 +165,10 @@ class MergeBuilder:
             condition: A condition on the given row; none for all of them.
         """
         return self._with(MergeClause("not_matched", "insert", condition, _values(values)))
+
+    def when_not_matched_insert_all(self, condition: str | None = None) -> MergeBuilder:
+        """Adds `when_not_matched_insert("all", condition)`."""
+        return self.when_not_matched_insert(ALL, condition)
 
     def when_not_matched_by_source_update(self, values: Values, condition: str | None = None) -> MergeBuilder:
         """Adds a clause: stored rows that no row matches get other values. The whole table is read.

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.private import configured, hadoop_configuration
 from mortice.spark.settings.option_names import AS_OF, REFUSED, SPARK_PREFIX, STREAMING, TAKEN, Decision, decision
@@ -45,7 +46,14 @@ _S3A_KEYS = ("access.key", "secret.key", "session.token")
 
 
 def hadoop_settings(spark: SparkSession, uri: str) -> dict[str, str]:
-    """Returns the session's settings that apply to the table at `uri`; none for a local path."""
+    """Returns the session's settings that apply to the table at `uri`; none for a local path.
+
+    Raises `InvalidArgumentError` for what is no session.
+    """
+    if not hasattr(spark, "conf"):
+        raise InvalidArgumentError(
+            f"spark must be a SparkSession, got {spark!r}; SparkSession.getActiveSession() is the current one"
+        )
     scheme, separator, rest = uri.partition("://")
     prefixes = _PREFIXES.get(scheme.lower(), ()) if separator else ()
     return _collected(spark, prefixes, rest.partition("/")[0]) if prefixes else {}
