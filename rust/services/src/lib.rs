@@ -21,6 +21,7 @@
 //! | `needs` | what each service would do now, and whether it is due |
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `open` | opens a table for a service |
+//! | `procedures/` | Hudi's procedures of `CALL`: which there are, and rows of instants, files and statistics |
 //! | `request` | what is asked of a service that is planned and executed |
 //!
 //! All services have one shape: `plan_…` says what would be done and changes nothing, `run_…` does it. Their order of
@@ -41,6 +42,7 @@ mod metadata_services;
 mod needed_by_pending;
 mod needs;
 mod open;
+pub mod procedures;
 mod recovery;
 mod request;
 mod service_table;
