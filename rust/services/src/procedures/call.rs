@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::arguments::Arguments;
+use mortice_base::error::Result;
+use mortice_base::time::Time;
 use mortice_commit::writable_table::TableLocation;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Timeline;
@@ -17,5 +19,10 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     pub(super) fn timeline(&self) -> &Timeline {
         &self.table.timeline
+    }
+
+    /// The time by which ages are measured.
+    pub(super) fn time(&self) -> Result<Arc<dyn Time>> {
+        Ok(self.location.open_store()?.time())
     }
 }

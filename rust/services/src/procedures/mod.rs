@@ -21,11 +21,19 @@
 mod arguments;
 mod call;
 mod catalogue;
+mod cleans;
+mod commit_files;
+mod commits;
+mod export;
 mod help;
+mod instants;
+mod metadata;
+mod plans;
+mod rollbacks;
 mod run;
 mod value;
 
 pub use arguments::Arguments;
 pub use catalogue::{ArgumentType, Parameter, Procedure, ProcedureKind, procedures};
-pub use run::run_procedure;
+pub use run::{rows_of_service, run_procedure};
 pub use value::{ProcedureRow, ProcedureValue};

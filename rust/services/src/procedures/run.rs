@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::arguments::Arguments;
 use super::call::Call;
 use super::catalogue::{Procedure, ProcedureKind};
-use super::help;
 use super::value::{ProcedureRow, ProcedureValue};
+use super::{cleans, commit_files, commits, export, help, instants, plans, rollbacks};
 use mortice_base::error::{Error, Result};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::ReadOptions;
@@ -48,7 +48,53 @@ type Run = fn(&Call<'_>) -> Result<Vec<ProcedureRow>>;
 /// What computes the rows of a procedure.
 fn computed_by(name: &str) -> Option<Run> {
     Some(match name {
+        "commits_compare" => commits::compare,
+        "export_instants" => export::export,
+        "hudi_query_timeline" => commits::query_timeline,
+        "show_archived_commits" => commits::archived_commits,
+        "show_archived_commits_metadata" => commits::archived_files,
+        "show_clean_plans" => cleans::plans,
+        "show_cleans" => cleans::cleans,
+        "show_cleans_metadata" => cleans::partitions,
+        "show_clustering" => plans::clustering,
+        "show_commit_extra_metadata" => commit_files::extra_metadata,
+        "show_commit_files" => commit_files::files,
+        "show_commit_partitions" => commit_files::partitions,
+        "show_commit_write_stats" => commit_files::write_stats,
+        "show_commits" => commits::commits,
+        "show_commits_metadata" => commits::files,
+        "show_compaction" => plans::compaction,
+        "show_rollback_detail" => rollbacks::files,
+        "show_rollbacks" => rollbacks::rollbacks,
+        "show_savepoints" => rollbacks::savepoints,
         "show_table_properties" => help::properties,
+        "show_timeline" => instants::timeline,
+        "stats_wa" => commits::write_amplification,
         _ => return None,
     })
+}
+
+/// Returns the rows that Hudi's procedure of a table service has of the instants that the service has run for.
+///
+/// # Arguments
+/// * `location` - The table after the service.
+/// * `name` - `run_clean`, `run_clustering` or `run_compaction`.
+/// * `instants` - The requested times.
+/// * `shows_partitions` - Whether rows of clustering have partitions.
+///
+/// # Errors
+/// Errors of reading the table.
+pub fn rows_of_service(
+    location: &TableLocation,
+    name: &str,
+    instants: &[String],
+    shows_partitions: bool,
+) -> Result<Vec<ProcedureRow>> {
+    let table = location.open_table(ReadOptions::default())?;
+    match name {
+        "run_clean" => cleans::of_run(&table.timeline, instants),
+        "run_clustering" => plans::of_clustering_run(&table.timeline, instants, shows_partitions),
+        "run_compaction" => plans::of_compaction_run(&table.timeline, instants),
+        _ => Err(Error::internal(format_args!("{name} has no rows of instants"))),
+    }
 }
