@@ -25,4 +25,14 @@ impl Call<'_> {
     pub(super) fn time(&self) -> Result<Arc<dyn Time>> {
         Ok(self.location.open_store()?.time())
     }
+
+    /// The full path of a file of the table, as Hudi shows it.
+    pub(super) fn shown_path(&self, path: &str) -> String {
+        shown(&self.table.storage.full_path(path))
+    }
+}
+
+/// A full path as Hudi shows it: local ones with their scheme.
+pub(super) fn shown(path: &str) -> String {
+    if path.starts_with('/') { format!("file:{path}") } else { path.to_owned() }
 }

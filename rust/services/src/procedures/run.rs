@@ -6,7 +6,10 @@ use super::arguments::Arguments;
 use super::call::Call;
 use super::catalogue::{Procedure, ProcedureKind};
 use super::value::{ProcedureRow, ProcedureValue};
-use super::{cleans, commit_files, commits, export, help, instants, plans, rollbacks};
+use super::{
+    cleans, column_bounds, commit_files, commits, export, file_sizes, file_slices, file_status, help, instants,
+    metadata_table, plans, rollbacks,
+};
 use mortice_base::error::{Error, Result};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::ReadOptions;
@@ -34,6 +37,7 @@ pub fn run_procedure(
     let arguments = Arguments::new(procedure, given)?;
     match procedure.name {
         "help" => return help::help(&arguments),
+        "show_fs_path_detail" => return file_sizes::path_detail(location, &arguments),
         _ => {}
     }
     let table = location.open_table(ReadOptions::default())?;
@@ -50,6 +54,7 @@ fn computed_by(name: &str) -> Option<Run> {
     Some(match name {
         "commits_compare" => commits::compare,
         "export_instants" => export::export,
+        "hudi_filesystem_view" => file_slices::query_view,
         "hudi_query_timeline" => commits::query_timeline,
         "show_archived_commits" => commits::archived_commits,
         "show_archived_commits_metadata" => commits::archived_files,
@@ -64,12 +69,23 @@ fn computed_by(name: &str) -> Option<Run> {
         "show_commits" => commits::commits,
         "show_commits_metadata" => commits::files,
         "show_compaction" => plans::compaction,
+        "show_file_status" => file_status::status,
+        "show_fsview_all" => file_slices::all,
+        "show_fsview_latest" => file_slices::latest,
+        "show_invalid_parquet" => file_sizes::invalid_parquet,
+        "show_metadata_column_stats_overlap" => column_bounds::overlap,
+        "show_metadata_table_column_stats" => column_bounds::bounds,
+        "show_metadata_table_files" => metadata_table::files,
+        "show_metadata_table_partitions" => metadata_table::partitions,
+        "show_metadata_table_stats" => metadata_table::sizes,
         "show_rollback_detail" => rollbacks::files,
         "show_rollbacks" => rollbacks::rollbacks,
         "show_savepoints" => rollbacks::savepoints,
         "show_table_properties" => help::properties,
         "show_timeline" => instants::timeline,
+        "stats_file_sizes" => file_sizes::by_commit,
         "stats_wa" => commits::write_amplification,
+        "validate_metadata_table_files" => metadata_table::validate,
         _ => return None,
     })
 }

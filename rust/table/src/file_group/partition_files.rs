@@ -111,7 +111,8 @@ impl PartitionFiles {
     }
 
     /// Returns the path of a file of this partition, relative to the table.
-    pub(super) fn path(&self, name: &str) -> String {
+    #[must_use]
+    pub fn path(&self, name: &str) -> String {
         if self.partition.is_empty() { name.to_owned() } else { [&self.partition, "/", name].concat() }
     }
 }
