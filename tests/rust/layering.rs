@@ -239,6 +239,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "timeline",
             "schema",
             "file_group",
+            "bootstrap",
             "keys",
             "merge",
             "split",

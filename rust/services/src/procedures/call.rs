@@ -30,6 +30,11 @@ impl Call<'_> {
     pub(super) fn shown_path(&self, path: &str) -> String {
         shown(&self.table.storage.full_path(path))
     }
+
+    /// The table as it was named.
+    pub(super) fn title(&self) -> String {
+        self.arguments.text("table").or_else(|| self.arguments.text("path")).unwrap_or_else(|| self.table.uri.clone())
+    }
 }
 
 /// A full path as Hudi shows it: local ones with their scheme.

@@ -111,8 +111,8 @@ fn files_of<'a>(call: &'a Call<'_>, writes: impl Iterator<Item = &'a Instant>) -
     Ok(rows)
 }
 
-/// `hudi_query_timeline`: instants of any state, the oldest first. Others than completed writes have -1 for what commits
-/// wrote.
+/// `hudi_query_timeline`: instants of any state, the oldest first. Others than completed writes have -1 for what
+/// commits wrote.
 pub(super) fn query_timeline(call: &Call<'_>) -> Result<Vec<ProcedureRow>> {
     let timeline = call.timeline();
     let archived = if call.arguments.boolean("archived") { timeline.archived()? } else { &[] };

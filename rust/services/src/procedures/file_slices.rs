@@ -25,7 +25,7 @@ struct Slice {
 
 /// `show_fsview_all`: the newest slice of a file group first.
 pub(super) fn all(call: &Call<'_>) -> Result<Vec<ProcedureRow>> {
-    let is_wanted = Wanted { replaced: true, pending: call.arguments.boolean("include_in_flight") };
+    let is_wanted = WantedSlices { replaced: true, pending: call.arguments.boolean("include_in_flight") };
     let groups = groups(call, &pattern(call, "path_regex"), is_wanted)?;
     let row_of = |slice: Slice| {
         let (path, bytes) = base_of(call, &slice);
@@ -60,7 +60,7 @@ pub(super) fn query_view(call: &Call<'_>) -> Result<Vec<ProcedureRow>> {
             bytes_of(slice.logs.iter().filter(|log| !is_of_base(log))),
         ]
     };
-    let groups = groups(call, &pattern(call, "path_regex"), Wanted { replaced: true, pending: true })?;
+    let groups = groups(call, &pattern(call, "path_regex"), WantedSlices { replaced: true, pending: true })?;
     Ok(groups.into_iter().flatten().map(row_of).collect())
 }
 
@@ -72,7 +72,7 @@ pub(super) fn latest(call: &Call<'_>) -> Result<Vec<ProcedureRow>> {
     let name = if call.arguments.is_given("path_regex") { "path_regex" } else { "partition_path" };
     let merges = call.arguments.boolean("merge");
     let mut rows = Vec::new();
-    let is_wanted = Wanted { replaced: false, pending: call.arguments.boolean("include_in_flight") };
+    let is_wanted = WantedSlices { replaced: false, pending: call.arguments.boolean("include_in_flight") };
     for group in groups(call, &pattern(call, name), is_wanted)? {
         let mut slices = group.into_iter();
         let Some(mut slice) = slices.next() else { continue };
@@ -122,7 +122,7 @@ fn pattern(call: &Call<'_>, name: &str) -> String {
 
 /// Which file groups and slices are wanted beside the current and completed ones.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct WantedSlices {
     /// File groups that a replace commit has replaced.
     replaced: bool,
     /// Slices that a pending compaction or write has begun. Without them, logs written since such a compaction was
@@ -131,7 +131,7 @@ struct Wanted {
 }
 
 /// The slices of each file group, the newest first; up to the instant of a call.
-fn groups(call: &Call<'_>, pattern: &str, is_wanted: Wanted) -> Result<Vec<Vec<Slice>>> {
+fn groups(call: &Call<'_>, pattern: &str, is_wanted: WantedSlices) -> Result<Vec<Vec<Slice>>> {
     let (timeline, config) = (call.timeline(), &call.table.config);
     let Some(last) = timeline.instants().last() else { return Ok(Vec::new()) };
     let (limit, is_included) = (call.arguments.text("max_instant"), call.arguments.boolean("include_max"));

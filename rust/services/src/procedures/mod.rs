@@ -19,6 +19,7 @@
 //! Rows are those of Hudi 1.2 but for their order where Hudi's is that of a Java hash map: here they are sorted.
 
 mod arguments;
+mod bootstrap;
 mod call;
 mod catalogue;
 mod cleans;
@@ -31,10 +32,14 @@ mod file_slices;
 mod file_status;
 mod help;
 mod instants;
+mod lock_audit;
+mod log_files;
 mod metadata;
 mod metadata_table;
 mod paths;
 mod plans;
+mod records_as_json;
+mod repairs;
 mod rollbacks;
 mod run;
 mod value;

@@ -7,8 +7,8 @@ use super::call::Call;
 use super::catalogue::{Procedure, ProcedureKind};
 use super::value::{ProcedureRow, ProcedureValue};
 use super::{
-    cleans, column_bounds, commit_files, commits, export, file_sizes, file_slices, file_status, help, instants,
-    metadata_table, plans, rollbacks,
+    bootstrap, cleans, column_bounds, commit_files, commits, export, file_sizes, file_slices, file_status, help,
+    instants, lock_audit, log_files, metadata_table, plans, repairs, rollbacks,
 };
 use mortice_base::error::{Error, Result};
 use mortice_commit::writable_table::TableLocation;
@@ -52,12 +52,21 @@ type Run = fn(&Call<'_>) -> Result<Vec<ProcedureRow>>;
 /// What computes the rows of a procedure.
 fn computed_by(name: &str) -> Option<Run> {
     Some(match name {
+        "cleanup_audit_lock" => lock_audit::clean_up,
         "commits_compare" => commits::compare,
+        "delete_marker" => repairs::delete_markers,
         "export_instants" => export::export,
         "hudi_filesystem_view" => file_slices::query_view,
         "hudi_query_timeline" => commits::query_timeline,
+        "repair_add_partition_meta" => repairs::add_partition_files,
+        "repair_corrupted_clean_files" => repairs::delete_unreadable_cleans,
+        "repair_migrate_partition_meta" => repairs::migrate_partition_files,
+        "set_audit_lock" => lock_audit::set,
         "show_archived_commits" => commits::archived_commits,
         "show_archived_commits_metadata" => commits::archived_files,
+        "show_audit_lock_status" => lock_audit::status,
+        "show_bootstrap_mapping" => bootstrap::mapping,
+        "show_bootstrap_partitions" => bootstrap::partitions,
         "show_clean_plans" => cleans::plans,
         "show_cleans" => cleans::cleans,
         "show_cleans_metadata" => cleans::partitions,
@@ -73,6 +82,8 @@ fn computed_by(name: &str) -> Option<Run> {
         "show_fsview_all" => file_slices::all,
         "show_fsview_latest" => file_slices::latest,
         "show_invalid_parquet" => file_sizes::invalid_parquet,
+        "show_logfile_metadata" => log_files::blocks,
+        "show_logfile_records" => log_files::records,
         "show_metadata_column_stats_overlap" => column_bounds::overlap,
         "show_metadata_table_column_stats" => column_bounds::bounds,
         "show_metadata_table_files" => metadata_table::files,
@@ -85,6 +96,7 @@ fn computed_by(name: &str) -> Option<Run> {
         "show_timeline" => instants::timeline,
         "stats_file_sizes" => file_sizes::by_commit,
         "stats_wa" => commits::write_amplification,
+        "validate_audit_lock" => lock_audit::validate,
         "validate_metadata_table_files" => metadata_table::validate,
         _ => return None,
     })
@@ -112,5 +124,20 @@ pub fn rows_of_service(
         "run_clustering" => plans::of_clustering_run(&table.timeline, instants, shows_partitions),
         "run_compaction" => plans::of_compaction_run(&table.timeline, instants),
         _ => Err(Error::internal(format_args!("{name} has no rows of instants"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedures::procedures;
+
+    #[test]
+    fn something_computes_all_rows_that_the_catalogue_says() {
+        for one in procedures() {
+            let is_computed = matches!(one.kind, ProcedureKind::Rows | ProcedureKind::Function);
+            let is_of_no_table = ["help", "show_fs_path_detail"].contains(&one.name);
+            assert_eq!(is_computed, is_of_no_table || computed_by(one.name).is_some(), "{}", one.name);
+        }
     }
 }
