@@ -407,6 +407,41 @@ class Statement:
     def refusal(self) -> InvalidArgumentError | None:
         """Returns the error of a statement that tables of mortice do not have."""
 
+@final
+class Procedure:
+    """A procedure of CALL."""
+
+    name: str
+    kind: str
+    """`rows` if `procedure_rows` computes it, `service` for a table service, `refused`; `function` for the rows of a
+    table function of SQL."""
+    parameters: list[tuple[str, str, bool, str | None]]
+    """Name, type, whether it is required, default; in the order of arguments without names."""
+    columns: list[tuple[str, str]]
+    """Names and types; none where they follow from the result."""
+    text: str
+    """What it does; of a refused one, what to use instead."""
+
+def procedures() -> list[Procedure]:
+    """Returns all procedures, sorted by name."""
+
+def procedure_rows(
+    name: str,
+    uri: str,
+    storage_options: Mapping[str, str],
+    arguments: Mapping[str, bool | int | float | str],
+) -> list[tuple[bool | int | float | str | None, ...]]:
+    """Returns the rows of a procedure of the kind `rows`."""
+
+def service_rows(
+    name: str,
+    uri: str,
+    storage_options: Mapping[str, str],
+    instants: Sequence[str],
+    shows_partitions: bool,
+) -> list[tuple[bool | int | float | str | None, ...]]:
+    """Returns the rows that Hudi's procedure of a table service has of instants that the service has run for."""
+
 def statement_parameters(text: str) -> list[tuple[int, int, str | None]]:
     """Returns where the parameters of a statement are, and their names; None for `?`."""
 

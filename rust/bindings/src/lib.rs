@@ -36,6 +36,7 @@ mod merge_rows;
 mod merger;
 mod metadata;
 mod needs;
+mod procedures;
 mod restore;
 mod results;
 mod row_changes;
@@ -65,6 +66,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     expression::add(module)?;
     catalog::add(module)?;
     filter::add(module)?;
+    procedures::add(module)?;
     statements::add(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;
