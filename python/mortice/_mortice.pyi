@@ -227,8 +227,8 @@ class StatementRelation:
     """Where it ends, with the state that it asks for and the arguments of a function."""
     as_of: str | None
     as_of_expression: _Span | None
-    changes: list[str] | None
-    """The arguments of `hudi_table_changes`: a table or a path, the kind of changes, begin, end."""
+    arguments: list[str] | None
+    """The arguments of one of Hudi's table functions, such as `hudi_table_changes`: a table or a path first."""
     takes_alias: bool
     alias_at: int | None
     """Where an alias has to be put, if it takes one and has none."""
@@ -330,10 +330,13 @@ class AlterTableStatement:
     """The clauses of ALTER TABLE."""
 
     kind: str
-    """`add`, `change`, `drop`, `drop_partitions` or `rename_table`."""
+    """`add`, `replace`, `change`, `drop`, `drop_partitions`, `properties` or `rename_table`."""
     columns: list[StatementColumn]
     dropped: list[StatementName]
     if_exists: bool
+    properties: list[tuple[str, str | None]]
+    """Names and values; None for those that are unset."""
+    properties_at: int
     partitions: list[_Partition]
     to: list[str] | None
     to_at: int

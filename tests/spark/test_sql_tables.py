@@ -156,6 +156,34 @@ def test_a_table_is_created_from_a_query(run, tmp_path):
         run("create table other using hudi location '{at}/ctas' as select 1 as id")
 
 
+def test_options_of_a_name_are_set_and_unset(run, tmp_path):
+    run(f"CREATE TABLE mortice.`{tmp_path}/t` (id int) USING mortice OPTIONS (primaryKey = 'id')")
+    run(f"CREATE OR REPLACE TEMPORARY VIEW optioned USING mortice OPTIONS (path '{tmp_path}/t')")
+    name = "hoodie.parquet.small.file.limit"
+    before = run("show tblproperties optioned")
+    run(f"alter table optioned set tblproperties ('{name}' = '1000', hoodie.combine.before.insert = true)")
+    assert dict(run("show tblproperties optioned"))[name] == "1000"
+    run(f"alter table optioned unset tblproperties ('{name}', 'hoodie.combine.before.insert')")
+    assert run("show tblproperties optioned") == before
+    run(f"alter table optioned unset tblproperties if exists ('{name}')")
+    for text, message in [
+        (f"unset tblproperties ('{name}')", "does not have the property"),
+        ("set tblproperties ('hoodie.table.type' = 'MERGE_ON_READ')", "what a table is created with"),
+        ("set tblproperties ('owner' = 'me')", "options that begin with hoodie. can change"),
+    ]:
+        with pytest.raises(mortice.InvalidArgumentError, match=message):
+            run(f"alter table optioned {text}")
+
+
+def test_columns_are_replaced_and_keep_their_values(run, tmp_path):
+    path = f"mortice.`{tmp_path}/t`"
+    run(f"CREATE TABLE {path} (id int, n int, old string, c string) USING mortice PARTITIONED BY (c)")
+    run(f"INSERT INTO {path} VALUES (1, 2, 'x', 'p')")
+    run(f"alter table {path} replace columns (n bigint comment 'more', id int, tip double)")
+    assert run(f"SELECT n, id, tip, c FROM {path}") == [(2, 1, None, "p")]
+    assert mortice.Table(tmp_path / "t").columns == ["n", "id", "tip", "c"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -170,9 +198,10 @@ def test_a_table_is_created_from_a_query(run, tmp_path):
         ("alter table {t} add columns (fare double not null)", "cannot be NOT NULL"),
         ("alter table {t}\n drop column nope", r"there is no column nope \(line 2, column 14\)"),
         ("alter table {t} alter column n type string after nope", "the statement should end here"),
-        ("alter table {t} set tblproperties ('a' = 'b')", "properties and the location"),
+        ("alter table {t} set tblproperties ('hoodie.a' = 'b')", "a path has no properties"),
+        ("alter table {t} set location '/x'", "the location and the format"),
         ("alter table {t} rename to y", "a path stays where it is"),
-        ("alter table {t} replace columns (id int)", "REPLACE COLUMNS is not supported"),
+        ("alter table {t} replace columns (n int)", "id"),
         ("alter table {t} alter column n type date", "cannot become"),
         ("alter table {t} drop partition (c)", "each column needs a value"),
         ("insert into {t} partition (n = 1) select 1", "n is not a partition column.*line 1"),

@@ -54,7 +54,7 @@ clause_class!(StatementRelation from core::Relation {
     end: usize,
     as_of: Option<String>,
     as_of_expression: Option<TextSpan>,
-    changes: Option<Vec<String>>,
+    arguments: Option<Vec<String>>,
     takes_alias: bool,
     alias_at: Option<usize>,
 } lists {});
@@ -119,6 +119,8 @@ clause_class!(CreateTableStatement from core::CreateTable {
 clause_class!(AlterTableStatement from core::AlterTable {
     kind: &'static str,
     if_exists: bool,
+    properties: Vec<(String, Option<String>)>,
+    properties_at: usize,
     partitions: Vec<Partition>,
     to: Option<Vec<String>>,
     to_at: usize,

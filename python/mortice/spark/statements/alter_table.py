@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from mortice import _mortice
 from mortice._mortice import AlterTableStatement, StatementColumn
 from mortice.errors import InvalidArgumentError
 from mortice.spark.schema import arrow_schema
@@ -18,6 +19,7 @@ from mortice.spark.statements.target_table import whole_partitions
 from mortice.spark.statements.targets import SqlTable, done, is_path, is_view, named, named_table, renew_entry
 from mortice.table import Table
 from mortice.values.argument_types import OptionValue
+from mortice.values.meta_columns import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +34,8 @@ def alter_table(spark: SparkSession, statement: StatementText) -> DataFrame | No
     clauses = statement.parsed.alter_table()
     if clauses.to is not None:
         return _renamed(spark, statement, clauses.to, clauses.to_at, table)
+    if clauses.kind == "properties":
+        return _with_properties(spark, statement, clauses, table)
     opened = table.opened(spark)
     options = {name: value for name, value in table.write_options().items() if not is_of_storage(name)}
     if clauses.kind == "drop_partitions":
@@ -57,6 +61,36 @@ def _renamed(spark: SparkSession, statement: StatementText, to: list[str], at: i
     return result
 
 
+def _with_properties(
+    spark: SparkSession, statement: StatementText, clauses: AlterTableStatement, table: SqlTable
+) -> DataFrame:
+    """Sets and unsets options of the entry or the view of a table: those of its reads and writes.
+
+    Args:
+        spark: The session.
+        statement: The statement.
+        clauses: Its clauses.
+        table: The table.
+    """
+    parts, at = statement.parsed.names[0].parts, clauses.properties_at
+    if is_path(parts):
+        raise statement.error("a path has no properties; a name of the catalog, or a view, has", at)
+    options = dict(table.options)
+    for name, value in clauses.properties:
+        plain = name.lower()
+        if not plain.startswith(("hoodie.", "mortice.")) or _mortice.is_table_property(plain):
+            raise statement.error(
+                f"{name} is what a table is created with, or no property; options that begin with hoodie. can change",
+                at,
+            )
+        if value is not None:
+            options[name] = value
+        elif options.pop(name, None) is None and not clauses.if_exists:
+            raise statement.error(f"the table does not have the property {name}", at)
+    renew_entry(spark, parts, replace(table, options=options))
+    return done(spark)
+
+
 class _Columns:
     """The changes of columns that a statement asks for, as arguments of `Table.alter`.
 
@@ -78,7 +112,9 @@ class _Columns:
 
     def change(self, clauses: AlterTableStatement, options: dict[str, OptionValue]) -> None:
         """Makes the changes, as one commit."""
-        if clauses.kind == "add":
+        if clauses.kind == "replace":
+            self._replace(clauses.columns)
+        elif clauses.kind == "add":
             self._add(clauses.columns)
         else:
             for column in clauses.columns:
@@ -111,6 +147,25 @@ class _Columns:
             path = ".".join([*([self._path(parents, column.at)] if parents else []), name])
             self.added[path] = kind
             self._describe(path, column)
+
+    def _replace(self, columns: Sequence[StatementColumn]) -> None:
+        """Gives the table these columns in this order. Those of the same name keep their values, where Hudi's are null;
+        partition columns that are left out stay."""
+        kept = [self._found(column.path) for column in columns]
+        stays = {*kept, *META_COLUMNS, *self.table.partition_fields}
+        self.dropped = [name for name in self.table.schema.names if name not in stays]
+        if added := [column for column, name in zip(columns, kept, strict=True) if name is None]:
+            self._add(added)
+        before = None
+        for column, kind, found in zip(columns, self._types(columns), kept, strict=True):
+            name = found or column.path[-1]
+            if found is not None:
+                if self.table.schema.field(found).type != kind:
+                    self.types[found] = kind
+                if column.comment is not None:
+                    self.comments[found] = column.comment
+            self.moved[name] = before
+            before = name
 
     def _alter(self, column: StatementColumn) -> None:
         path = self._path(column.path, column.at)

@@ -12,6 +12,7 @@ from mortice.errors import TableNotFoundError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF
 from mortice.spark.statements.parameters import quoted
+from mortice.spark.statements.procedures import function_rows
 from mortice.spark.statements.spark_errors import parsed_query, run_by_spark
 from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.targets import (
@@ -24,6 +25,7 @@ from mortice.spark.statements.targets import (
     named_table,
     views_named,
 )
+from mortice.table import METADATA_FOLDER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,8 +112,8 @@ class Views:
 
     def _put(self, statement: StatementText, relation: StatementRelation, shows_meta: bool) -> None:
         parts = relation.parts
-        if relation.changes is not None:
-            frame = self._changes(statement, relation, relation.changes)
+        if relation.arguments is not None:
+            frame = self._function(statement, relation, relation.arguments)
             self._replace(statement, relation, self._named(frame, parts[0]), parts[-1])
             return
         as_of = relation.as_of
@@ -162,13 +164,21 @@ class Views:
         self._given[name] = title
         return name
 
-    def _changes(self, statement: StatementText, relation: StatementRelation, given: list[str]) -> DataFrame:
-        """Returns what Hudi's function does for a table or a path, latest_state or cdc, begin, and end."""
-        name, kind, begin, *end = given
+    def _function(self, statement: StatementText, relation: StatementRelation, given: list[str]) -> DataFrame:
+        """Returns the rows of one of Hudi's table functions; its first argument is a table or a path."""
+        name, *rest = given
         table = named_table(self.spark, _mortice.table_name(name) if "/" not in name else ["mortice", name])
         if table is None:
             raise statement.error(f"there is no table {name}", relation.at)
         options = {name: value for name, value in table.options.items() if name != AS_OF}
+        function = relation.parts[0].lower()
+        if function == "hudi_metadata":
+            return read(self.spark, f"{table.path.rstrip('/')}/{METADATA_FOLDER}", options=options)
+        if function == "hudi_query":
+            return read(self.spark, table.path, query_type=rest[0], options=options)
+        if function != "hudi_table_changes":
+            return function_rows(self.spark, function, table, next(iter(rest), None))
+        kind, begin, *end = rest
         if kind == "cdc":
             options["hoodie.datasource.query.incremental.format"] = "cdc"
         return read(

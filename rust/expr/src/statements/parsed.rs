@@ -33,8 +33,8 @@ pub struct Relation {
     pub as_of: Option<String>,
     /// The same, if Spark has to evaluate it.
     pub as_of_expression: Option<TextSpan>,
-    /// The arguments of `hudi_table_changes`: a table or a path, the kind of changes, begin, end.
-    pub changes: Option<Vec<String>>,
+    /// The arguments of one of Hudi's table functions, such as `hudi_table_changes`: a table or a path first.
+    pub arguments: Option<Vec<String>>,
     /// Whether it can have an alias: not behind TABLE.
     pub takes_alias: bool,
     /// Where an alias has to be put, if it takes one and has none.
@@ -175,14 +175,18 @@ pub struct CreateTable {
 /// An ALTER TABLE.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AlterTable {
-    /// `add`, `change`, `drop`, `drop_partitions` or `rename_table`.
+    /// `add`, `replace`, `change`, `drop`, `drop_partitions`, `properties` or `rename_table`.
     pub kind: &'static str,
-    /// The columns that are added or changed.
+    /// The columns that are added or changed, or those that the table gets.
     pub columns: Vec<Column>,
     /// The columns that are dropped.
     pub dropped: Vec<Name>,
-    /// Whether columns that are not there are left out.
+    /// Whether columns or properties that are not there are left out.
     pub if_exists: bool,
+    /// The properties that are set; none of those that are unset.
+    pub properties: Vec<(String, Option<String>)>,
+    /// Where they begin.
+    pub properties_at: usize,
     /// The partitions that are dropped.
     pub partitions: Vec<Partition>,
     /// The parts of the new name of the table.

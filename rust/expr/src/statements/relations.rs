@@ -99,8 +99,33 @@ const AFTER: &[&str] = &[
     "|>",
 ];
 const STATES: &[&str] = &["TIMESTAMP", "VERSION", "SYSTEM_TIME", "SYSTEM_VERSION"];
-const CHANGES: &str = "hudi_table_changes";
-const CHANGES_ARGUMENTS: &str = "four strings are expected here: a table or a path, latest_state or cdc, begin and end";
+/// Hudi's table functions: the values of their second argument, if it has certain ones, the least and the most
+/// arguments, and what these are.
+const FUNCTIONS: [(&str, &[&str], usize, usize, &str); 5] = [
+    (
+        "hudi_table_changes",
+        &["latest_state", "cdc"],
+        3,
+        4,
+        "four strings are expected here: a table or a path, latest_state or cdc, begin and end",
+    ),
+    (
+        "hudi_query",
+        &["snapshot", "read_optimized"],
+        2,
+        2,
+        "two strings are expected here: a table or a path, snapshot or read_optimized",
+    ),
+    (
+        "hudi_query_timeline",
+        &[],
+        1,
+        2,
+        "two strings are expected here: a table or a path, and true for archived instants, too",
+    ),
+    ("hudi_filesystem_view", &[], 1, 2, "two strings are expected here: a table or a path, and a partition"),
+    ("hudi_metadata", &[], 1, 1, "one string is expected here: a table or a path"),
+];
 /// The most words between the name of a query and its brackets: MAX RECURSION LEVEL 5, AS NOT MATERIALIZED.
 const MOST_WORDS: usize = 4;
 
@@ -318,12 +343,11 @@ pub(super) fn relation(tokens: &Tokens, found: &Found) -> Result<Option<Relation
     let mut cursor = Cursor::new(tokens, found.end);
     let mut relation = named(tokens, found);
     if cursor.is_at(&["("]) {
-        let is_changes =
-            relation.parts.len() == 1 && relation.parts.first().is_some_and(|name| name.eq_ignore_ascii_case(CHANGES));
-        if !is_changes {
+        let [name] = relation.parts.as_slice() else { return Ok(None) };
+        let Some(function) = FUNCTIONS.iter().find(|(function, ..)| name.eq_ignore_ascii_case(function)) else {
             return Ok(None);
-        }
-        relation.changes = Some(changes_arguments(&mut cursor)?);
+        };
+        relation.arguments = Some(function_arguments(&mut cursor, function)?);
     } else {
         state(&mut cursor, &mut relation)?;
     }
@@ -342,7 +366,7 @@ pub(super) fn named(tokens: &Tokens, found: &Found) -> Relation {
         end: cursor.end_before(),
         as_of: None,
         as_of_expression: None,
-        changes: None,
+        arguments: None,
         takes_alias: found.begin.checked_sub(1).is_none_or(|before| tokens.word(before) != "TABLE"),
         alias_at: None,
     };
@@ -384,17 +408,24 @@ fn state(cursor: &mut Cursor<'_>, relation: &mut Relation) -> Result<()> {
     Ok(())
 }
 
-/// Consumes the arguments of Hudi's function: `('table or path', 'latest_state' or 'cdc', 'begin'[, 'end'])`.
-fn changes_arguments(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
+/// Consumes the arguments of one of Hudi's table functions: strings, and words such as true.
+fn function_arguments(
+    cursor: &mut Cursor<'_>,
+    (_, kinds, least, most, expected): &(&str, &[&str], usize, usize, &str),
+) -> Result<Vec<String>> {
     let at = cursor.place();
     cursor.require(&["("])?;
     let mut given = Vec::new();
     while !cursor.take(&[")"]) {
-        given.push(cursor.string()?);
+        let word = [("TRUE", "true"), ("FALSE", "false")].into_iter().find(|(word, _)| cursor.take(&[*word]));
+        given.push(match word {
+            Some((_, text)) => text.to_owned(),
+            None => cursor.string()?,
+        });
         if !cursor.take(&[","]) && !cursor.is_at(&[")"]) {
-            return Err(cursor.error_at(at, CHANGES_ARGUMENTS));
+            return Err(cursor.error_at(at, expected));
         }
     }
-    let has_kind = matches!(given.get(1).map(String::as_str), Some("latest_state" | "cdc"));
-    if has_kind && (3..=4).contains(&given.len()) { Ok(given) } else { Err(cursor.error_at(at, CHANGES_ARGUMENTS)) }
+    let has_kind = kinds.is_empty() || given.get(1).is_some_and(|kind| kinds.contains(&kind.as_str()));
+    if has_kind && (*least..=*most).contains(&given.len()) { Ok(given) } else { Err(cursor.error_at(at, expected)) }
 }

@@ -2,7 +2,7 @@
 
 use mortice_base::Result;
 
-use super::clauses::{column, columns, options, place_or_comment, type_text, valued_partition};
+use super::clauses::{column, columns, option_name, options, place_or_comment, type_text, valued_partition};
 use super::cursor::Cursor;
 use super::parsed::{AlterTable, Column, CreateTable};
 
@@ -135,6 +135,9 @@ pub(super) fn alter_table(cursor: &mut Cursor<'_>) -> Result<AlterTable> {
     if cursor.take(&["ADD"]) {
         table.kind = "add";
         table.columns = added(cursor)?;
+    } else if cursor.take(&["REPLACE"]) {
+        table.kind = "replace";
+        table.columns = added(cursor)?;
     } else if cursor.take(&["DROP"]) {
         dropped(cursor, &mut table)?;
     } else if cursor.is_at(&["RENAME", "TO"]) {
@@ -149,6 +152,8 @@ pub(super) fn alter_table(cursor: &mut Cursor<'_>) -> Result<AlterTable> {
         cursor.require(&["TO"])?;
         column.new_name = cursor.name()?.parts.into_iter().next_back();
         table.columns.push(column);
+    } else if cursor.is_at(&["SET", "TBLPROPERTIES"]) || cursor.is_at(&["UNSET", "TBLPROPERTIES"]) {
+        properties(cursor, &mut table)?;
     } else if cursor.take_one(&["ALTER", "CHANGE"]) {
         cursor.take(&["COLUMN"]);
         table.columns.push(altered(cursor)?);
@@ -165,15 +170,35 @@ pub(super) fn alter_table(cursor: &mut Cursor<'_>) -> Result<AlterTable> {
 fn refusal(cursor: &Cursor<'_>) -> &'static str {
     match cursor.word() {
         "SET" | "UNSET" => {
-            "properties and the location of a table cannot be changed by ALTER TABLE; give options of writes in the \
-             OPTIONS of CREATE TABLE, or to mortice.spark.write"
+            "the location and the format of a table cannot be changed by ALTER TABLE; SET and UNSET TBLPROPERTIES \
+             change options of writes"
         }
-        "REPLACE" => "REPLACE COLUMNS is not supported; ADD, DROP, RENAME and ALTER columns",
-        _ => "ADD, DROP, RENAME, ALTER or CHANGE is expected here",
+        _ => "ADD, REPLACE, DROP, RENAME, ALTER, CHANGE, SET or UNSET is expected here",
     }
 }
 
-/// Consumes `COLUMNS (tip double COMMENT 'x' AFTER fare, …)` behind ADD.
+/// Consumes `SET TBLPROPERTIES ('a' = '1')` and `UNSET TBLPROPERTIES [IF EXISTS] ('a')`.
+fn properties(cursor: &mut Cursor<'_>, table: &mut AlterTable) -> Result<()> {
+    table.kind = "properties";
+    let is_set = cursor.take(&["SET"]);
+    cursor.take(&["UNSET"]);
+    cursor.require(&["TBLPROPERTIES"])?;
+    table.if_exists = !is_set && cursor.take(&["IF", "EXISTS"]);
+    table.properties_at = cursor.place();
+    if is_set {
+        table.properties = options(cursor)?.into_iter().map(|(name, value)| (name, Some(value))).collect();
+        return Ok(());
+    }
+    cursor.require(&["("])?;
+    loop {
+        table.properties.push((option_name(cursor)?, None));
+        if !cursor.take(&[","]) {
+            return cursor.require(&[")"]);
+        }
+    }
+}
+
+/// Consumes `COLUMNS (tip double COMMENT 'x' AFTER fare, …)` behind ADD and REPLACE.
 fn added(cursor: &mut Cursor<'_>) -> Result<Vec<Column>> {
     if matches!(cursor.word(), "PARTITION" | "IF") {
         return Err(cursor.error("partitions are not added by hand; a write adds those of its rows"));

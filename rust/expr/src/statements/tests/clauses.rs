@@ -155,6 +155,8 @@ fn columns_are_added_changed_and_dropped() {
     let found = statement("ALTER TABLE t ADD COLUMNS (a int, s.b string COMMENT 'x' AFTER a)").alter_table().unwrap();
     assert_eq!((found.kind, found.columns[1].path.join(".").as_str()), ("add", "s.b"));
     assert_eq!((found.columns[1].after.as_deref(), found.columns[0].kind.as_deref()), (Some("a"), Some("int")));
+    let found = statement("ALTER TABLE t REPLACE COLUMNS (a int, b string)").alter_table().unwrap();
+    assert_eq!((found.kind, found.columns.len()), ("replace", 2));
     let found = statement("ALTER TABLE t CHANGE COLUMN a b bigint FIRST").alter_table().unwrap();
     let column = &found.columns[0];
     assert_eq!((column.path.join("."), column.new_name.as_deref()), ("a".to_owned(), Some("b")));
@@ -167,15 +169,17 @@ fn columns_are_added_changed_and_dropped() {
     assert_eq!((found.kind, found.partitions.len()), ("drop_partitions", 2));
     let found = statement("ALTER TABLE t RENAME TO a.b").alter_table().unwrap();
     assert_eq!((found.kind, found.to.unwrap().join("."), found.to_at), ("rename_table", "a.b".to_owned(), 21));
+    let found = statement("ALTER TABLE t SET TBLPROPERTIES ('a.b' = '1', c = 2)").alter_table().unwrap();
+    let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+    assert_eq!((found.kind, found.properties), ("properties", vec![set("a.b", "1"), set("c", "2")]));
+    let found = statement("ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('a.b', c)").alter_table().unwrap();
+    assert_eq!((found.properties, found.if_exists), (vec![("a.b".to_owned(), None), ("c".to_owned(), None)], true));
     let found = statement("ALTER TABLE t RENAME COLUMN a TO b").alter_table().unwrap();
     assert_eq!(found.columns[0].new_name.as_deref(), Some("b"));
     for (text, message) in [
         ("ALTER TABLE t ADD a int", "COLUMN or COLUMNS is expected here"),
         ("ALTER TABLE t ADD PARTITION (a = 1)", "partitions are not added by hand; a write adds those of its rows"),
-        (
-            "ALTER TABLE t REPLACE COLUMNS (a int)",
-            "REPLACE COLUMNS is not supported; ADD, DROP, RENAME and ALTER columns",
-        ),
+        ("ALTER TABLE t MOVE a", "ADD, REPLACE, DROP, RENAME, ALTER, CHANGE, SET or UNSET is expected here"),
         ("ALTER TABLE t DROP COLUMN a b", "the statement should end here"),
     ] {
         assert_eq!(refusal(statement(text).alter_table()).0, message);

@@ -46,11 +46,29 @@ fn a_table_has_the_state_that_follows_its_name() {
     assert_eq!(super::part(text, found.as_of_expression.unwrap()), "current_date() - INTERVAL 1 DAY");
     assert_eq!(found.alias_at, None);
     let found = relation("SELECT * FROM hudi_table_changes('t', 'cdc', '0', '1') AS c");
-    assert_eq!(found.changes.unwrap(), ["t", "cdc", "0", "1"]);
+    assert_eq!(found.arguments.unwrap(), ["t", "cdc", "0", "1"]);
     let text = "SELECT * FROM hudi_table_changes('t', 'all', '0')";
     let (message, at) = super::refusal(statement(text).relations());
     assert!(message.starts_with("four strings are expected here"), "{message}");
     assert_eq!(at, 32);
+}
+
+#[test]
+fn table_functions_have_arguments_of_their_own() {
+    let arguments = |call: &str| relation(&format!("SELECT * FROM {call}")).arguments.unwrap();
+    assert_eq!(arguments("hudi_query_timeline('t')"), ["t"]);
+    assert_eq!(arguments("Hudi_Query_Timeline('/lake/t', TRUE)"), ["/lake/t", "true"]);
+    assert_eq!(arguments("hudi_filesystem_view('t', 'city=oslo')"), ["t", "city=oslo"]);
+    assert_eq!(arguments("hudi_metadata('t')"), ["t"]);
+    assert_eq!(arguments("hudi_query('t', 'snapshot')"), ["t", "snapshot"]);
+    for (call, expected) in [
+        ("hudi_query('t', 'incremental')", "two strings are expected here: a table or a path, snapshot or"),
+        ("hudi_metadata('t', 'files')", "one string is expected here"),
+    ] {
+        let text = format!("SELECT * FROM {call}");
+        let (message, _) = super::refusal(statement(&text).relations());
+        assert!(message.starts_with(expected), "{message}");
+    }
 }
 
 #[test]
