@@ -1,4 +1,4 @@
-"""Generates docs/options.md and docs/errors.md from the code.
+"""Generates docs/options.md, docs/errors.md and docs/procedures.md from the code.
 
 python tools/write_docs.py            # writes the pages
 python tools/write_docs.py --check    # exits with status 1 if a page is not up to date
@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
 import mortice.errors  # noqa: E402
+from mortice import _mortice  # noqa: E402
 from mortice.spark.settings import option_names as names  # noqa: E402
 
 WIDTH = 120
@@ -75,6 +76,50 @@ FIELDS_HEAD = """\
 
 The Python API takes these as one object, `mortice.Table(path, read_options=mortice.ReadOptions(…))`, or by name. The
 arguments of queries are described at their methods (`help(mortice.Table.snapshot)`).
+"""
+
+PROCEDURES_HEAD = """\
+# Procedures
+
+{generated}
+
+```sql
+CALL show_commits(table => 'trips', limit => 3);
+CALL show_fsview_latest(path => '/lake/trips', filter => "num_delta_files > 0");
+CALL run_clustering('trips', order => 'city');
+CALL help(cmd => 'show_commits');
+```
+
+`mortice.spark.sql` answers the procedures of Hudi 1.2 by their names, with its arguments, columns and rows. Arguments
+are given by name, or without names in the order below. Every procedure of a table takes `table`, `path` and `options`
+(`'a=1,b=2'`, options of the storage included), also where Hudi takes the table alone. `filter` is a condition on the
+columns of the result.
+
+What differs from Hudi 1.2:
+
+- Rows are sorted where Hudi's order is that of a hash map.
+- `show_timeline` shows times in UTC, and the right ones of archived instants, which Hudi reads as seconds, with what
+  archived rollbacks undid.
+- `show_logfile_metadata` counts the keys of a block of deletes, at which Hudi fails; `show_logfile_records` reads such
+  files, too. `merge => true` is refused: a query has the merged rows.
+- `show_metadata_table_column_stats` without `targetColumns` has all columns, and
+  `show_metadata_column_stats_overlap` and `show_metadata_table_stats` have rows, where Hudi has none.
+- The dry run of `repair_migrate_partition_meta` changes nothing, where Hudi's sets a property of the table. Without it
+  the call is refused.
+- `repair_add_partition_meta` looks at folders of any depth, not of the third only.
+- `run_compaction` and `run_clustering` execute all pending plans: `instants` and `limit` may not leave any out.
+  `run_compaction` needs no `op`. `run_clean` plans and executes at once.
+- `run_rollback_inflight_tableservice` removes the plan as well, so it needs `delete_request_instant_file => true`.
+- `help` describes what a procedure does.
+- Completion times of table versions up to 7, which these do not store, are null; Hudi shows times of files.
+
+## Arguments and columns
+"""
+
+REFUSED_HEAD = """\
+## Refused
+
+These raise `UnsupportedError`, which says what to use instead.
 """
 
 ERRORS_HEAD = """\
@@ -244,7 +289,32 @@ def _wrapped(text: str, first: str = "", rest: str = "") -> str:
     )
 
 
-PAGES = {"docs/options.md": options_page, "docs/errors.md": errors_page}
+def procedures_page() -> str:
+    """Returns the text of docs/procedures.md: the procedures of `CALL`, then those that are refused."""
+    found = [one for one in _mortice.procedures() if one.kind != "function"]
+    parts = [PROCEDURES_HEAD.format(generated=GENERATED)]
+    parts += [_procedure(one) for one in found if one.kind != "refused"]
+    parts.append("\n" + REFUSED_HEAD)
+    parts.append(_bullets(f"`{one.name}`: {one.text}." for one in found if one.kind == "refused") + "\n")
+    return "\n".join(parts)
+
+
+def _procedure(one: _mortice.Procedure) -> str:
+    def argument(name: str, kind: str, is_required: bool, default: str | None) -> str:
+        said = ", required" if is_required else "" if default in {None, ""} else f", `{default}`"
+        return f"`{name}` {kind}{said}"
+
+    arguments = "; ".join(argument(*parameter) for parameter in one.parameters) or "none"
+    columns = ", ".join(f"`{name}` {kind}" for name, kind in one.columns) or "those of the result"
+    facts = [f"**{one.name}**: {one.text}.", f"Arguments: {arguments}.", f"Columns: {columns}."]
+    return _wrapped(facts[0], "- ", "  ") + "\n" + "\n".join(_wrapped(fact, "  - ", "    ") for fact in facts[1:])
+
+
+PAGES = {
+    "docs/options.md": options_page,
+    "docs/errors.md": errors_page,
+    "docs/procedures.md": procedures_page,
+}
 
 
 def outdated() -> list[str]:
