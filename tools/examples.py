@@ -4,7 +4,8 @@
 
 writes the output of each example into the page; the tests compare only. A block that begins with ```python is run, all
 blocks of a page in one namespace. A block that begins with ```text right after it is its output: what it prints, and
-the value of its last expression. Blocks that begin with ```py are not run: they need servers or clusters.
+the value of its last expression. Blocks that begin with ```py are not run: they need servers or clusters. Pages
+whose examples import Spark share one session of it.
 
 Examples use paths in /tmp. They are replaced by a directory of their own, which contains the tables of `TABLES`.
 """
@@ -15,6 +16,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import zipfile
 from pathlib import Path
 
@@ -25,7 +27,23 @@ from support.notebook import run  # noqa: E402
 
 TABLES = {"trips": "h11_event_time_deletes", "ledger": "h12_cdc_caught_up_data_before_after"}
 """Directories in /tmp that examples read, and the table of tests/data that each of them contains."""
-EXAMPLE = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n+^```text\n(?P<output>.*?)^```$)?", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(
+    r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```$"
+    r"(?:\n+^(?P=indent)```text\n(?P<output>.*?)^(?P=indent)```$)?",
+    re.MULTILINE | re.DOTALL,
+)
+"""A block, which may be in a tab: then all of its lines are indented."""
+
+
+def pages(*, spark: bool) -> list[str]:
+    """Returns the pages with examples, as paths in the repository.
+
+    Args:
+        spark: Whether those are returned whose examples start a Spark session, or all others.
+    """
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    sources = {path: "\n".join(block["code"] for block in EXAMPLE.finditer(path.read_text("utf-8"))) for path in found}
+    return [str(path.relative_to(ROOT)) for path, code in sources.items() if code and ("pyspark" in code) is spark]
 
 
 def unpack_tables(folder: Path) -> None:
@@ -39,12 +57,12 @@ def outputs(page: Path, folder: Path) -> list[tuple[str, str]]:
     """Returns for each example of a page the output that the page shows and the one that the example has."""
     text = page.read_text(encoding="utf-8")
     examples = list(EXAMPLE.finditer(text))
-    sources = [example["code"].replace("/tmp/", f"{folder}/") for example in examples]  # noqa: S108
+    sources = [textwrap.dedent(example["code"]).replace("/tmp/", f"{folder}/") for example in examples]  # noqa: S108
     found = []
     for example, (printed, value) in zip(examples, run(sources, folder), strict=True):
         output = printed + (f"{value}\n" if value is not None else "")
         lines = [line.rstrip() for line in output.replace(f"{folder}/", "/tmp/").strip("\n").split("\n")]  # noqa: S108
-        found.append((example["output"] or "", "\n".join([*lines, ""]) if output.strip() else ""))
+        found.append((textwrap.dedent(example["output"] or ""), "\n".join([*lines, ""]) if output.strip() else ""))
     return found
 
 
@@ -56,8 +74,9 @@ def update(page: Path) -> None:
 
     def replaced(example: re.Match[str]) -> str:
         _, output = next(found)
-        block = f"\n\n```text\n{output}```" if output else ""
-        return f"```python\n{example['code']}```{block}"
+        indent = example["indent"]
+        block = f"\n\n{indent}```text\n{textwrap.indent(output, indent)}{indent}```" if output else ""
+        return f"{indent}```python\n{example['code']}{indent}```{block}"
 
     page.write_text(EXAMPLE.sub(replaced, page.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -1,40 +1,28 @@
-"""Examples of the documentation print the output that the page shows, and generated pages are up to date."""
+"""Examples of the documentation print what the page shows, pages are short, and generated pages are up to date."""
 
+import ast
 import re
-from pathlib import Path
 
 import pytest
 
+import headline_plot
 import mortice
 import write_docs
-from examples import ROOT, outputs, unpack_tables
-from headline_plot import TARGET, drawing, newest_record
+from examples import ROOT, outputs, pages, unpack_tables
 from mortice.spark.settings import option_names
 
-PAGES = [
-    "docs/index.md",
-    "docs/merge-on-read.md",
-    "docs/reading.md",
-    "docs/engines.md",
-    "docs/changes.md",
-    "docs/log-files.md",
-    "docs/creating-tables.md",
-    "docs/writing.md",
-    "docs/updating.md",
-    "docs/deleting.md",
-    "docs/rows.md",
-    "docs/several-writers.md",
-    "docs/services.md",
-    "docs/metadata-table.md",
-    "docs/recovery.md",
-    "docs/tuning.md",
-    "docs/options.md",
-    "docs/errors.md",
-]
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"(?:\]\(|^\[[\w-]+\]: )([^)#:\n]+)(?:#[^)\n]*)?(?:\)|$)", re.MULTILINE)
+REPOSITORY = re.compile("https://(?:github.com/mortice/mortice/blob|raw.githubusercontent.com/mortice/mortice)/main/")
+"""Links of the README are absolute: it is the page of the wheel on an index, too."""
+MARKDOWN = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+MARKDOWN += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
+MOST_WORDS = {"ARCHITECTURE.md": 3500, "CHANGELOG.md": 1500, "README.md": 800}
+PUBLIC_MODULES = {"errors", "queries", "spark"}
+INNER_METHODS = {"by_tasks", "erase_by", "position_here", "preview", "service_progress"}
+"""Methods of tables that other modules of mortice call."""
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", pages(spark=False))
 def test_examples_print_what_the_page_shows(page, tmp_path):
     unpack_tables(tmp_path)
     found = outputs(ROOT / page, tmp_path)
@@ -43,12 +31,39 @@ def test_examples_print_what_the_page_shows(page, tmp_path):
         assert printed == shown
 
 
+@pytest.mark.parametrize("page", MARKDOWN, ids=str)
+def test_examples_that_are_not_run_are_python(page):
+    for block in re.findall(r"^```py\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=str)
+def test_pages_import_public_modules_only(page):
+    imported = re.findall(r"(?:from|import) mortice\.([\w.]+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert set(imported) <= PUBLIC_MODULES
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=str)
+def test_pages_are_short_enough_to_be_read(page):
+    words = len((ROOT / page).read_text(encoding="utf-8").split())
+    assert words <= MOST_WORDS.get(page, 2500), "split the page, or leave out what another page says"
+
+
 def test_generated_pages_are_up_to_date():
     assert write_docs.outdated() == []
 
 
-def test_the_plot_shows_the_newest_record():
-    assert TARGET.read_text(encoding="utf-8") == drawing(newest_record())
+def test_the_figure_and_its_numbers_are_those_of_the_newest_record():
+    for path, text in headline_plot.pages(headline_plot.newest_record()).items():
+        assert path.read_text(encoding="utf-8") == text
+        assert path.suffix == ".svg" or headline_plot.FIGURE.search(text)
+
+
+def test_exactly_the_followed_options_of_writes_are_described():
+    described = [option["name"] for option in write_docs.described_write_options()]
+    assert sorted(described) == sorted(write_docs.followed_write_options()), (
+        "tools/write_options.tsv has a line of each"
+    )
 
 
 def test_exactly_the_supported_options_are_described():
@@ -68,32 +83,29 @@ def test_every_error_code_is_described():
         assert kind is mortice.MorticeError or f"## {kind.default_code}\n\n`mortice.{kind.__name__}`" in page
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        "CONTRIBUTING.md",
-        "ARCHITECTURE.md",
-        "SECURITY.md",
-        "benches/measurements.md",
-        *Path(ROOT).glob("docs/*.md"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("page", [*MARKDOWN, "benches/measurements.md"])
 def test_links_point_to_existing_files(page):
     path = ROOT / page
-    missing = [link for link in LINK.findall(path.read_text(encoding="utf-8")) if not (path.parent / link).exists()]
+    text = REPOSITORY.sub("", path.read_text(encoding="utf-8"))
+    missing = [link for link in LINK.findall(text) if not (path.parent / link).exists()]
     assert missing == []
 
 
 def test_the_readme_is_short():
-    assert 60 <= len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 90
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert 60 <= sum(not line.startswith("[") or "]: " not in line for line in lines) <= 90
 
 
 def test_the_api_reference_has_every_public_name():
     import mortice.spark
     from mortice import errors
 
-    described = set(re.findall(r"^::: mortice\.([\w.]+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE))
+    pages = "\n".join(path.read_text("utf-8") for path in (ROOT / "docs" / "api").glob("*.md"))
+    described = re.findall(r"^::: mortice\.([\w.]+)$", pages, re.MULTILINE)
+    assert len(described) == len(set(described))
     public = {*mortice.__all__, *(f"spark.{name}" for name in mortice.spark.__all__)} - {"__version__"}
-    assert described == public - set(errors.__all__) | {"errors"}
+    names = {name for name in described if not name.startswith("Table.")}
+    assert names == public - set(errors.__all__) | {"errors"}
+    members = {name.removeprefix("Table.") for name in described if name.startswith("Table.")}
+    members |= set(re.findall(r"^        - (\w+)$", pages, re.MULTILINE))
+    assert members == {name for name in dir(mortice.Table) if not name.startswith("_")} - INNER_METHODS

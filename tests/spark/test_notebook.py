@@ -2,7 +2,7 @@
 
 import pytest
 
-from examples import ROOT, outputs, unpack_tables
+from examples import ROOT, outputs, pages, unpack_tables
 from support.notebook import cells_of, run
 
 DOCS = ROOT / "docs"
@@ -32,9 +32,7 @@ def test_notebook():
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/spark.md", "docs/streaming.md", "docs/merging.md", "docs/spark-writing.md"]
-)
+@pytest.mark.parametrize("page", pages(spark=True))
 def test_examples_print_what_the_page_shows(page, tmp_path):
     unpack_tables(tmp_path)
     found = outputs(ROOT / page, tmp_path)

@@ -117,8 +117,8 @@ def write(  # noqa: PLR0917
         mode: What happens if there is a table: `append` (default) writes to it, `errorifexists` raises an error,
             `ignore` writes nothing. `overwrite` is possible then with `insert_overwrite_table` only: with other
             operations, Hudi would delete the table and its history.
-        options: Options by Hudi's names (docs/write-options.md), Hadoop's settings of the table's store (`fs.s3a.*`) and
-            `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
+        options: Options by Hudi's names (docs/write-options.md), Hadoop's settings of the table's store (`fs.s3a.*`)
+            and `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
         validators: Functions that get the table as the write would leave it, on the driver; an exception refuses the
             commit (`Table.with_validators`).
         partitioner: For `bulk_insert`, a function of a record batch that returns an integer for each row
