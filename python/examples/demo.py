@@ -21,7 +21,7 @@ from typing import Any
 
 import mortice
 import mortice.spark
-from mortice.cli.output import print_table
+from mortice.cli.tables import print_facts
 from support.find_java import use_java
 
 BUNDLED = Path(__file__).parents[2] / "tests" / "data" / "h11_event_time_deletes" / "table.zip"
@@ -67,7 +67,7 @@ def show(path: str) -> None:
     spark.stop()
     compare(table, {row[KEY]: row for row in merged}, {row[KEY]: row for row in base})
     print()
-    print_table(["what", "took"], timings, widest=80)
+    print_facts(["what", "took"], timings)
 
 
 def start_spark(timings: list[tuple[str, str]]) -> Any:
@@ -111,7 +111,7 @@ def compare(table: mortice.Table, merged: dict[str, Any], base: dict[str, Any]) 
     print(f"base files alone: {len(base)} rows   merged: {len(merged)} rows")
     print("   ".join(f"{change}: {count}" for change, count in counts.items()) + "   some of each:\n")
     shown = [line for change in counts for line in [line for line in lines if line[1] == change][:SHOWN]]
-    print_table(["key", "change", "base file (or late event)", "merged"], shown, widest=60)
+    print_facts(["key", "change", "base file (or late event)", "merged"], shown)
 
 
 def late_events(table: mortice.Table, merged: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -26,6 +26,7 @@ def table(table_of):
 
 def test_rows_fit_the_terminal_and_hidden_columns_are_named(table, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
     for width in (40, 80, 200):
         monkeypatch.setenv("COLUMNS", str(width))
         assert main(["read", table, "--limit", "5"]) == 0

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 import pyarrow as pa
 
-from mortice.cli.output import cell_text, print_csv, print_json, print_table
+from mortice.cli.output import cell_text, print_csv, print_json
 from mortice.cli.parameters import form_options, storage_options
+from mortice.cli.tables import print_facts, print_table
+from mortice.cli.terminal import say
 from mortice.errors import CorruptLogError, MorticeError
 from mortice.reading.log_file import Block, LogFile
 
@@ -34,9 +36,9 @@ def verify(logs: Iterable[tuple[str, LogFile]], form: str) -> int:
         rows += [[path, fault["offset"], fault["type"], fault["reason"]] for fault in faults]
         if form == "text":
             for fault in faults:
-                print(f"{path}: offset {fault['offset']}: {cell_text(fault['reason'], _WIDEST_FAULT)}")
+                say(f"{path}: offset {fault['offset']}: {cell_text(fault['reason'], _WIDEST_FAULT)}")
             if not faults:
-                print(f"{path}: sound, {blocks[0]} blocks, {log.size} bytes")
+                say(f"{path}: sound, {blocks[0]} blocks, {log.size} bytes")
     if form == "csv":
         print_csv(["file", "offset", "type", "reason"], rows)
     return int(faulty)
@@ -155,7 +157,7 @@ def _show_file(log: LogFile, *, form: str, reverse: bool, records: int) -> None:
                 print_json(_document(log, block, records))
     finally:
         if form == "text":
-            print_table(_HEADING, [_row(block) for block in found], _WIDEST_NOTE)
+            print_facts(_HEADING, [_row(block) for block in found], is_whole=False)
             _show_records(log, found, records)
 
 
@@ -205,7 +207,7 @@ def _show_records(log: LogFile, found: list[Block], most: int) -> None:
         try:
             held = content(log, block)
         except MorticeError as error:
-            print(f"\nblock at {block.offset}: {cell_text(str(error), _WIDEST_NOTE)}")
+            say(f"\nblock at {block.offset}: {cell_text(str(error), _WIDEST_NOTE)}")
             continue
         if held is not None:
             print(f"\nblock at {block.offset}: {block.type}, {held.num_rows} in all")

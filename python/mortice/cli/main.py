@@ -38,6 +38,7 @@ from mortice.cli.services import (
     upgrade,
 )
 from mortice.cli.table import diff, explain, history, info, report, schema, slices, sync, timeline
+from mortice.cli.terminal import say
 from mortice.cli.write import create, delete, erase, update, write
 from mortice.errors import MorticeError
 from mortice.queries import TimeTravelWarning
@@ -277,6 +278,6 @@ def _show_warning(  # noqa: PLR0917 (as Python calls it)
 ) -> None:
     """Prints a warning of mortice as errors are printed, others as Python does."""
     if issubclass(category, (DamagedFileWarning, TimeTravelWarning)):
-        print(f"mortice: warning: {message}", file=sys.stderr)
+        say(f"mortice: warning: {message}", sys.stderr)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), file=file or sys.stderr, end="")

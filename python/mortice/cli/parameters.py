@@ -10,7 +10,10 @@ from typing import TypeVar
 
 import click
 
-from mortice.cli.output import print_csv, print_json, print_table, service_progress
+from mortice.cli.output import print_csv, print_json
+from mortice.cli.progress import service_progress
+from mortice.cli.tables import print_facts
+from mortice.cli.terminal import digits_of, say
 from mortice.errors import (
     InternalError,
     InvalidArgumentError,
@@ -28,8 +31,6 @@ from mortice.table import Table
 
 LOCK = "those of the lock of a table with several writers"
 """Options of services that have none of their own."""
-WIDEST_PATH = 200
-"""Characters of a cell in lists of files, whose names are to be seen as a whole."""
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -46,6 +47,19 @@ class _NameAndValue(click.ParamType[tuple[str, str]]):
             # The value may be a secret.
             self.fail("an option must be NAME=VALUE", param, ctx)
         return name, text
+
+
+class _Instant(click.ParamType[str]):
+    """The requested time of an instant, also as terminals show it: `2024-01-02 03:04:05.678`."""
+
+    name = "INSTANT"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """Returns its digits."""
+        return digits_of(str(value))
+
+
+INSTANT = _Instant()
 
 
 def mapping_option(
@@ -105,7 +119,9 @@ class Target:
         names: Sequence[str] = (),
         rows: Iterable[Sequence[object]] = (),
         lines: Iterable[str] = (),
-        widest: int | None = None,
+        *,
+        is_whole: bool = True,
+        less: Sequence[str] = (),
     ) -> None:
         """Prints a result: as JSON the document, as CSV the rows, else the rows and lines of text.
 
@@ -114,7 +130,8 @@ class Target:
             names: The columns.
             rows: The rows. Without any, no heading is printed as text.
             lines: Lines of text below.
-            widest: Characters of a cell, at most. Default: as rows of a table.
+            is_whole: As for `print_facts`.
+            less: As for `print_facts`.
         """
         if self.form == "json":
             print_json({"table": self.path, "result": document} if self.number is not None else document)
@@ -124,9 +141,9 @@ class Target:
             self.print_title()
             rows = list(rows)
             if rows:
-                print_table(names, rows, widest)
+                print_facts(names, rows, is_whole=is_whole, less=less)
             for line in lines:
-                print(line)
+                say(line)
 
 
 def on_table(run: _Command) -> _Command:
@@ -202,7 +219,7 @@ def exit_status(error: MorticeError) -> int:
 
 def print_error(error: BaseException) -> None:
     """Prints an error on one line of standard error."""
-    print("mortice: " + " ".join(str(error).split()), file=sys.stderr)
+    say("mortice: " + " ".join(str(error).split()), sys.stderr)
 
 
 def storage_options(run: _Command) -> _Command:
@@ -295,14 +312,14 @@ def service(
     Args:
         method: The method.
         example: One of its options.
-        unit: What its bar of progress counts: "bytes", "files"; empty without one.
+        unit: What its bar of progress counts: "bytes", "files"; empty if it only shows for how long it runs.
         kind: What it plans and executes, if there are options for each of them: "compaction".
         several: Whether it can be run for several tables.
     """
 
     def decorate(show: Callable[..., int | None]) -> Callable[..., object]:
         @functools.wraps(show)
-        def run(target: Target, *, dry_run: bool, progress: bool = False, **arguments: object) -> int | None:
+        def run(target: Target, *, dry_run: bool, progress: bool = True, **arguments: object) -> int | None:
             table = target.table()
             call = getattr(table, f"plan_{method}" if dry_run else method)
             with service_progress(unit, table.service_progress, progress):

@@ -11,8 +11,10 @@ from typing import TypeVar
 
 import click
 
-from mortice.cli.output import print_csv, print_json, print_table
+from mortice.cli.output import print_csv, print_json
 from mortice.cli.parameters import Target, as_of, columns_of, on_table, on_tables
+from mortice.cli.tables import print_table
+from mortice.cli.terminal import say
 from mortice.reading.scan import Scan
 from mortice.table import Table
 from mortice.values.meta_columns import without_meta
@@ -112,7 +114,7 @@ def print_rows(target: Target, scan: Scan, limit: int | None) -> None:
         print_table(names, first[:ROWS_AT_A_TERMINAL])
         if len(first) > ROWS_AT_A_TERMINAL:
             sys.stdout.flush()
-            print(f"first {ROWS_AT_A_TERMINAL} rows; --limit N prints more", file=sys.stderr)
+            say(f"first {ROWS_AT_A_TERMINAL} rows; --limit N prints more", sys.stderr)
 
 
 def _rows(scan: Scan) -> Iterator[tuple[object, ...]]:
@@ -233,6 +235,6 @@ def follow(
                         print_json({"instant": instant, "row": row})
             else:
                 if target.form == "text":
-                    print(f"{instant}:")
+                    say(f"{instant}:")
                 print_rows(target, scan, None)
             sys.stdout.flush()

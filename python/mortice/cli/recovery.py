@@ -10,24 +10,25 @@ from collections.abc import Sequence
 import click
 
 from mortice._mortice import Finding, RepairResult, RestoreResult, RollbackResult, SavepointResult
-from mortice.cli.parameters import LOCK, WIDEST_PATH, Target, on_table, on_tables, service, service_options
+from mortice.cli.parameters import INSTANT, LOCK, Target, on_table, on_tables, service, service_options
+from mortice.cli.progress import service_progress
 
 
 @click.command()
 @service("rollback", LOCK, several=False)
-@click.argument("instant")
+@click.argument("instant", type=INSTANT)
 def rollback(target: Target, done: RollbackResult, **_: object) -> None:
     """Undo an instant of a table: a pending one, or the latest completed write."""
     rows = [("delete", *file) for file in done.deleted] + [("roll back", *file) for file in done.undone_logs]
     size = sum(size for _, size in done.deleted)
     state = "would be rolled back" if done.rollback_instant is None else f"rolled back by {done.rollback_instant}"
     line = f"{done.instant}.{done.action} ({done.state.lower()}) {state}: {len(done.deleted)} files, {size:,} bytes"
-    target.show(done.to_dict(), ["what", "file", "bytes"], rows, [line], WIDEST_PATH)
+    target.show(done.to_dict(), ["what", "file", "bytes"], rows, [line])
 
 
 @click.command()
 @service("restore", LOCK, several=False)
-@click.argument("instant")
+@click.argument("instant", type=INSTANT)
 def restore(target: Target, done: RestoreResult, **_: object) -> None:
     """Take a table back to a savepoint: undo all later writes, newest first."""
     state = "would be restored" if done.restore_instant is None else f"restored by {done.restore_instant}"
@@ -46,7 +47,7 @@ def restore(target: Target, done: RestoreResult, **_: object) -> None:
 @click.option("--delete", is_flag=True, help="Delete the savepoint.")
 @service_options(LOCK, has_progress=False)
 @on_table
-@click.argument("instant", required=False)
+@click.argument("instant", required=False, type=INSTANT)
 def savepoint(
     target: Target,
     instant: str | None,
@@ -76,7 +77,7 @@ def _show_savepoint(target: Target, done: SavepointResult, what: str) -> None:
     kept = [(partition, name, size) for partition, files in done.files.items() for name, size in files.items()]
     size = sum(size for *_, size in kept)
     line = f"savepoint of {done.instant} {what} {len(kept)} files, {size:,} bytes"
-    target.show(done.to_dict(), ["partition", "file", "bytes"], kept, [line], WIDEST_PATH)
+    target.show(done.to_dict(), ["partition", "file", "bytes"], kept, [line])
 
 
 NAMES = ["what", "path", "message", "what to do"]
@@ -95,12 +96,14 @@ def verify(target: Target, *, keys: bool, global_keys: bool, no_contents: bool) 
     Compares timeline, files and metadata table; finds files that cannot be decoded, orphan files, temporary files,
     stale markers and dead heartbeats. Changes nothing.
     """
-    found = target.table().verify(contents=not no_contents, keys=keys, global_keys=global_keys)
+    table = target.table()
+    with service_progress("", table.service_progress):
+        found = table.verify(contents=not no_contents, keys=keys, global_keys=global_keys)
     rows = "" if found.rows is None else f", {found.rows:,} rows"
     lines = [f"{found.files:,} data files, {found.bytes:,} bytes{rows}; {len(found.findings)} findings"]
     if found.pending:
         lines.append(f"pending: {', '.join(found.pending)}")
-    target.show(found.to_dict(), NAMES, _rows(found.findings), lines, WIDEST_PATH)
+    target.show(found.to_dict(), NAMES, _rows(found.findings), lines)
     return int(bool(found.findings))
 
 
@@ -124,7 +127,7 @@ def repair(target: Target, done: RepairResult, *, is_plan: bool) -> int:
         lines.append(f"not repaired: {len(done.left)}")
     lines.append("contents were not decoded: verify finds files that cannot be read")
     rows = [[would, *row] for row in _rows(done.repaired)] + [["not repaired", *row] for row in _rows(done.left)]
-    target.show(done.to_dict(), ["state", *NAMES], rows, lines, WIDEST_PATH)
+    target.show(done.to_dict(), ["state", *NAMES], rows, lines)
     return int(bool(done.left))
 
 

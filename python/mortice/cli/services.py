@@ -19,16 +19,15 @@ from mortice._mortice import (
     PlannedCompaction,
     UpgradeResult,
 )
-from mortice.cli.output import service_progress
 from mortice.cli.parameters import (
     LOCK,
-    WIDEST_PATH,
     Target,
     names_of_value,
     on_tables,
     options_of,
     service,
 )
+from mortice.cli.progress import service_progress
 from mortice.insight.health import COLUMNS, SERVICES, Health, cells_of
 from mortice.insight.prometheus import metrics_of
 from mortice.values.timeline import Instant
@@ -71,7 +70,7 @@ def _show_compactions(target: Target, done: CompactResult | list[PlannedCompacti
         ]
         names = ["instant", "partition", "file id", "base file", "base bytes", "log files", "log bytes"]
         lines = [_compaction_summary(one, into_logs=into_logs) for one in done] or ["nothing to compact"]
-        target.show([one.to_dict() for one in done], names, rows, lines)
+        target.show([one.to_dict() for one in done], names, rows, lines, less=["base file"])
         return
     completed = {commit.instant for commit in done.commits}
     counts = [
@@ -137,7 +136,7 @@ def clean(target: Target, done: CleanResult, *, is_plan: bool) -> None:
         size, verb = sum(file.bytes for file in one.files), "would delete" if is_plan else "deleted"
         lines.insert(0, f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {size:,} bytes")
     shown = rows if is_plan else target.if_csv(rows)
-    target.show([one.to_dict() for one in done.cleans], ["instant", "file", "bytes"], shown, lines, WIDEST_PATH)
+    target.show([one.to_dict() for one in done.cleans], ["instant", "file", "bytes"], shown, lines)
 
 
 @click.command()
@@ -150,7 +149,7 @@ def archive(target: Target, done: ArchiveResult, *, is_plan: bool) -> None:
     line = f"{verb} {len(done.instants)} instants: {len(files)} files, {size:,} bytes"
     names = ["requested", "completed", "action", "file", "bytes"]
     shown = rows if is_plan else target.if_csv(rows)
-    target.show([one.to_dict() for one in done.instants], names, shown, [line], WIDEST_PATH)
+    target.show([one.to_dict() for one in done.instants], names, shown, [line])
 
 
 @click.group()
@@ -194,7 +193,7 @@ def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None
         lines.append("nothing to change")
     lines.append(f"metadata table: {', '.join(built.partitions) or 'none'}")
     rows = built.deleted if dry_run else target.if_csv(built.deleted)
-    target.show(built.to_dict(), ["deleted file", "bytes"], rows, lines, WIDEST_PATH)
+    target.show(built.to_dict(), ["deleted file", "bytes"], rows, lines)
 
 
 @click.command()
@@ -270,7 +269,7 @@ def _collect(found: Health) -> None:
 def _show_health(target: Target, found: Health) -> None:
     document = dataclasses.asdict(found) | {"log_ratio": found.log_ratio, "due": found.due}
     document["services"] = [one.to_dict() for one in found.services]
-    target.show(document, COLUMNS, list(map(cells_of, found.services)), _health_lines(found), WIDEST_PATH)
+    target.show(document, COLUMNS, list(map(cells_of, found.services)), _health_lines(found))
 
 
 def _health_lines(found: Health) -> list[str]:
@@ -341,5 +340,5 @@ def maintain(  # noqa: PLR0917
     ]
     document = {**dict(zip(("done", "left", "failed"), plain, strict=True)), "seconds": done.seconds}
     names = ["service", "state", "seconds", "summary"]
-    target.show(document, names, rows, [] if rows else ["nothing is due"], WIDEST_PATH)
+    target.show(document, names, rows, [] if rows else ["nothing is due"])
     return int(bool(done.failed))

@@ -14,7 +14,6 @@ import pyarrow as pa
 from mortice.catalog_sync import sync as sync_table
 from mortice.cli.output import cell_text, exact
 from mortice.cli.parameters import (
-    WIDEST_PATH,
     Target,
     as_of,
     columns_of,
@@ -27,6 +26,8 @@ from mortice.cli.read import Query, query_options
 from mortice.table import Table
 
 DAY_DIGITS = 14
+WIDEST_ROW = 200
+"""Characters of a row or of a value in it, at most."""
 
 
 def facts_of(table: Table) -> dict[str, object]:
@@ -73,7 +74,6 @@ def info(target: Target) -> None:
         facts,
         ["fact", "value"],
         [[name.replace("_", " "), _fact(value)] for name, value in shown.items()],
-        widest=WIDEST_PATH,
     )
 
 
@@ -114,7 +114,7 @@ def schema(target: Target, meta: bool) -> None:
     fields = [field for field in pa.schema(table.schema) if meta or field.name in table.columns]
     rows = [[one.name, str(one.type), one.nullable, ", ".join(roles.get(one.name, []))] for one in fields]
     names = ["column", "type", "nullable", "role"]
-    target.show([dict(zip(names, row, strict=True)) for row in rows], names, rows, widest=WIDEST_PATH)
+    target.show([dict(zip(names, row, strict=True)) for row in rows], names, rows)
 
 
 @click.command()
@@ -141,7 +141,7 @@ def slices(target: Target, as_of: str | None) -> None:
         logs = len(one.log_files), sum(log.size for log in one.log_files)
         rows.append((one.partition, one.file_id, one.base_instant, size, *logs))
     names = ["partition", "file id", "instant", "base bytes", "log files", "log bytes"]
-    target.show([dataclasses.asdict(one) for one in found], names, rows)
+    target.show([dataclasses.asdict(one) for one in found], names, rows, is_whole=False)
 
 
 @click.command()
@@ -171,29 +171,37 @@ def history(target: Target, key: str | None, partition: str | None) -> None:
         _show_writes(target)
         return
     found = target.table().history(key, partition=partition)
-    lines = ["", f"{'no row' if found.row is None else cell_text(found.row, WIDEST_PATH)}: {found.reason}"]
+    lines = ["", f"{'no row' if found.row is None else cell_text(found.row, WIDEST_ROW)}: {found.reason}"]
     lines += [f"damaged: {one}" for one in found.damaged] + [f"missing: {one}" for one in found.missing]
     rows = [
         (one.instant, one.source, one.state, _values(one.values), one.reason, one.file, _known(one.offset))
         for one in found.versions
     ]
     names = ["instant", "source", "state", "values", "reason", "file", "offset"]
-    target.show(dataclasses.asdict(found), names, rows, lines, 60)
+    target.show(dataclasses.asdict(found), names, rows, lines)
+
+
+LESS = ("completion time", "action", "files")
+"""What a narrow terminal leaves out of a list of writes."""
 
 
 def _show_writes(target: Target) -> None:
     writes = target.table().history()
     names = [name.replace("_", " ") for name in writes.column_names]
     rows = writes.to_pylist()
-    target.show(rows, names, [list(row.values()) for row in rows], [] if rows else ["no writes"], WIDEST_PATH)
+    target.show(rows, names, [list(row.values()) for row in rows], [] if rows else ["no writes"], less=LESS)
 
 
 def _known(offset: int | None) -> int | str:
     return "" if offset is None else offset
 
 
+def _long(value: object) -> str:
+    return cell_text(value, WIDEST_ROW)
+
+
 def _values(values: dict[str, object]) -> str:
-    return ", ".join(f"{name}={cell_text(value)}" for name, value in values.items())
+    return ", ".join(f"{name}={_long(value)}" for name, value in values.items())
 
 
 @click.command()
@@ -223,7 +231,7 @@ def diff(target: Target, begin: str, end: str | None, columns: str | None, limit
         document |= {"inserted": inserted, "updated": updated, "deleted": deleted}
     tables = {"inserted": found.inserted, "updated": found.updated, "deleted": found.deleted}
     line = ", ".join(f"{rows.num_rows:,} {what}" for what, rows in tables.items())
-    target.show(document, names, changes, [line], WIDEST_PATH)
+    target.show(document, names, changes, [line])
 
 
 def _first(rows: pa.Table, limit: int | None) -> list[dict[str, object]]:
@@ -237,7 +245,7 @@ def _shown(row: dict[str, object]) -> str:
 
 def _changed(before: dict[str, object], after: dict[str, object]) -> str:
     changed = [name for name in after if name != KEY and before.get(name) != after[name]]
-    return ", ".join(f"{name}: {cell_text(before.get(name))} → {cell_text(after[name])}" for name in changed)
+    return ", ".join(f"{name}: {_long(before.get(name))} → {_long(after[name])}" for name in changed)
 
 
 @click.command()

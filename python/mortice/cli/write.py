@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from mortice._mortice import Commit
 from mortice.cli.data_files import FORMATS, DataFiles, file_types, parse_columns
-from mortice.cli.output import ProgressBar
 from mortice.cli.parameters import Target, columns_of, mapping_option, on_table, options_of
+from mortice.cli.progress import ProgressBar, service_progress
 from mortice.cli.read import terms
 from mortice.cli.table import facts_of
 from mortice.create_table import create_table
@@ -162,7 +162,9 @@ def update(
     if dry_run:
         _show_count(target, "update", table.count(found))
         return
-    show_commit(target, table.update_where(values, found, options))
+    with service_progress("", table.service_progress):
+        commit = table.update_where(values, found, options)
+    show_commit(target, commit)
 
 
 @click.command()
@@ -175,7 +177,9 @@ def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: 
     if dry_run:
         _show_count(target, "delete", table.count(found))
         return
-    show_commit(target, table.delete_where(found, options))
+    with service_progress("", table.service_progress):
+        commit = table.delete_where(found, options)
+    show_commit(target, commit)
 
 
 @click.command()
@@ -188,7 +192,8 @@ def erase(
     """Delete the rows that a filter selects from all files, older versions and statistics, and prove it."""
     table = target.table()
     found = terms(filters)
-    erasure = table.plan_erase(found) if dry_run else table.erase(found, options, audit=audit)
+    with service_progress("", table.service_progress):
+        erasure = table.plan_erase(found) if dry_run else table.erase(found, options, audit=audit)
     lines = [f"would erase {erasure.rows:,} rows"]
     lines += [
         f"savepoint {instant} holds {rows:,} of them: delete it first" for instant, rows in erasure.savepoints.items()

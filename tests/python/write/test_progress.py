@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mortice.cli.main import main
-from mortice.cli.output import service_progress
+from mortice.cli.progress import service_progress
 from support.tables.written import FIRST, NO_METADATA, NO_SMALL_FILES, new_table, rows
 
 
