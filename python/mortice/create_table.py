@@ -14,6 +14,7 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.table import Table
 from mortice.values.argument_types import ArrowSchema, Options, Rows, StorageOptions
 from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.observe import observed
 from mortice.values.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
 from mortice.values.other_names import hinted
 from mortice.values.type_names import arrow_type, columns_of_text
@@ -100,19 +101,20 @@ def create_table(
     given = None if schema is None else _arrow_schema(schema)
     rows = None if data is None else _known_rows(data, given)
     columns = _columns_of_rows(rows) if given is None else given
-    _mortice.create_table(
-        absolute_uri(uri),
-        columns.empty_table(),
-        checked_storage_options(storage_options),
-        name=checked_name("name", PurePosixPath(absolute_uri(uri)).name if name is None else name),
-        record_key=_names("record_key", record_key),
-        partition_by=_names("partition_by", partition_by),
-        ordering=_names("ordering", ordering),
-        merge_on_read=TABLE_TYPES[kind],
-        version=version,
-        properties=_properties(properties),
-    )
-    table = Table(uri, storage_options=storage_options)
+    with observed("create_table", absolute_uri(uri)) as operation:
+        _mortice.create_table(
+            absolute_uri(uri),
+            columns.empty_table(),
+            checked_storage_options(storage_options),
+            name=checked_name("name", PurePosixPath(absolute_uri(uri)).name if name is None else name),
+            record_key=_names("record_key", record_key),
+            partition_by=_names("partition_by", partition_by),
+            ordering=_names("ordering", ordering),
+            merge_on_read=TABLE_TYPES[kind],
+            version=version,
+            properties=_properties(properties),
+        )
+        table = operation.done(Table(uri, storage_options=storage_options))
     if rows is not None:
         try:
             _ = table.upsert(rows) if table.record_key_fields else table.insert(rows)

@@ -11,7 +11,9 @@ The fields of each class are the arguments of the method of `Table` with the sam
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import re
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +22,14 @@ from functools import cached_property, partial
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, conjunction, normal_form
 from mortice.reading.mergers import Merging
 from mortice.reading.scan import Again, Scan
 from mortice.values.damage import caller_level
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.meta_columns import without_meta
+from mortice.values.observe import log_failure
 from mortice.values.options import (
     DEFAULT_HOLES,
     checked_bool,
@@ -38,6 +41,7 @@ from mortice.values.visible_text import visible_text
 
 __all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot", "TimeTravelWarning"]
 
+logger = logging.getLogger("mortice.scan")
 _DIGITS = 17
 """Digits of an instant."""
 _AHEAD = dt.timedelta(minutes=1)
@@ -88,7 +92,12 @@ class QueryPlan:
         """Plans the query: lists the table's files and fixes the splits. Warns (`TimeTravelWarning`) if it is of a time
         before the first commit, or in the future.
         """
-        native = self._native.scan()
+        started = time.perf_counter()
+        try:
+            native = self._native.scan()
+        except MorticeError as error:
+            log_failure(f"plan of {self._title}", started, error, logger)
+            raise
         hint = None if self._hint is None else self._hint(native.split_count == 0)
         if hint is not None:
             warnings.warn(visible_text(hint), TimeTravelWarning, stacklevel=caller_level())

@@ -1261,8 +1261,7 @@ class Table(metaclass=_TableClass):
         terms, given = normal_form(filters, self._columns_of_table), self._given(options)
         if audit is not None and Path(audit).resolve().is_relative_to(Path(self.uri.removeprefix("file://")).resolve()):
             raise InvalidArgumentError("the audit record must not be in the folder of the table")
-        done = self._native.erase(terms, given, self, tasks=tasks, merger=self._merging())
-        self._forget()
+        done = self._run(self._native.erase, terms, given, self, tasks=tasks, merger=self._merging())
         if audit is not None:
             Path(audit).write_text(done.to_json() + "\n", encoding="utf-8")
         return done
@@ -1601,7 +1600,8 @@ class Table(metaclass=_TableClass):
 
         Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` if the table cannot be opened.
         """
-        return self._native.verify(
+        return self._run(
+            self._native.verify,
             contents=checked_bool("contents", contents),
             keys=checked_bool("keys", keys),
             global_keys=checked_bool("global_keys", global_keys),

@@ -15,6 +15,7 @@ from mortice.catalogs.hive_metastore import HiveMetastore
 from mortice.errors import MorticeError, TableServiceError
 from mortice.values.argument_types import Options
 from mortice.values.damage import caller_level
+from mortice.values.observe import observed
 from mortice.values.visible_text import visible_text
 
 __all__ = ["SyncOptions", "Synced", "asked_for", "sync_after", "sync_options", "sync_with", "without_sync"]
@@ -22,6 +23,9 @@ __all__ = ["SyncOptions", "Synced", "asked_for", "sync_after", "sync_options", "
 
 class SyncedTable(Protocol):
     """A table that is registered."""
+
+    @property
+    def uri(self) -> str: ...
 
     @property
     def _native(self) -> _mortice.Table: ...
@@ -77,6 +81,11 @@ def _warned(options: SyncOptions) -> SyncOptions:
 
 def sync_with(table: SyncedTable, options: SyncOptions, spark: str | None) -> list[Synced]:
     """Registers a table. Arguments and errors are those of `sync`; `spark` is the version of Spark that writes."""
+    with observed("sync", table.uri) as operation:
+        return operation.done(_synced(table, options, spark))
+
+
+def _synced(table: SyncedTable, options: SyncOptions, spark: str | None) -> list[Synced]:
     tables, partitions = _mortice.catalog_entries(table._native, options, spark)  # noqa: SLF001
     catalog: Catalog = Glue() if options.is_glue else HiveMetastore(options.metastore_uris)
     try:

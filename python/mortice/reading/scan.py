@@ -5,8 +5,10 @@ A `Scan` is fixed when it is created: it names files, so it returns the same row
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn, overload
 
@@ -18,9 +20,11 @@ from mortice.errors import InvalidArgumentError
 from mortice.expressions.filters import Filters
 from mortice.reading.mergers import Merging
 from mortice.reading.split import SharedQuery, Split, record_batches
+from mortice.values.argument_types import OptionValue
 from mortice.values.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.values.metrics import Counts, Meter, added, format_counts
 from mortice.values.native_types import ReadReport
+from mortice.values.observe import log_failure, span_of_read
 from mortice.values.options import checked_count
 from mortice.values.other_names import missing_attribute, names_of, with_hints
 from mortice.values.visible_text import visible_text
@@ -239,10 +243,14 @@ class Scan:
     def count(self) -> int:
         """Returns the number of rows. Reads only what is needed to count them."""
         counted = 0
-        for batch in self._remembered(self._native.without_columns().stream()):
-            counted += batch.num_rows
-            if self._limit is not None and counted >= self._limit:
-                return self._limit
+        with self._observed("count") as (attributes, started):
+            for batch in self._remembered(self._native.without_columns().stream()):
+                counted += batch.num_rows
+                if self._limit is not None and counted >= self._limit:
+                    counted = self._limit
+                    break
+            attributes["mortice.rows"] = counted
+        logger.info("count %s: %d rows in %.3f s", visible_text(self._title), counted, time.perf_counter() - started)
         return counted
 
     def report(self) -> ReadReport:
@@ -288,6 +296,7 @@ class Scan:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         if self._limit is not None:
             return self.to_reader().__arrow_c_stream__(requested_schema)
+        logger.info("read %s: by a consumer of Arrow's C stream", visible_text(self._title))
         return self._stream().__arrow_c_stream__(requested_schema)
 
     def _limited(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -304,14 +313,33 @@ class Scan:
     def _metered(self, stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
         """Yields the batches of a stream, and adds to the metrics when it has been read to its end."""
         meter = Meter()
-        for batch in record_batches(stream):
-            meter.batch(batch.num_rows, batch.nbytes)
-            yield batch
-            meter.lap("consumer")
-        meter.lap("read")
+        with self._observed("read") as (attributes, started):
+            try:
+                for batch in record_batches(stream):
+                    meter.batch(batch.num_rows, batch.nbytes)
+                    yield batch
+                    meter.lap("consumer")
+                meter.lap("read")
+            except GeneratorExit:
+                seconds = time.perf_counter() - started
+                logger.info("read %s: left after %d rows in %.3f s", visible_text(self._title), meter.rows, seconds)
+                raise
+            finally:
+                attributes |= {"mortice.rows": meter.rows, "mortice.bytes": meter.batch_bytes}
         counts = meter.counts(stream.report(), splits=self._native.split_count, file_bytes=self._native.size)
         logger.info("read %s: %s", visible_text(self._title), format_counts(counts))
         self._read = added(self._read, counts)
+
+    @contextlib.contextmanager
+    def _observed(self, what: str) -> Iterator[tuple[dict[str, OptionValue], float]]:
+        """Makes a span of a read, and logs an error that ends it."""
+        started = time.perf_counter()
+        with span_of_read(f"mortice.{what}", {"mortice.query": self._title}) as attributes:
+            try:
+                yield attributes, started
+            except Exception as error:
+                log_failure(f"{what} {self._title}", started, error, logger)
+                raise
 
     def _stream(self) -> _mortice.Stream:
         return self._remembered(self._native.stream())

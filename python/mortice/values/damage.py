@@ -59,9 +59,7 @@ class DamagedFileWarning(UserWarning):
 
 
 def warn_of_damage(reason: str, path: str, offset: int, instant: str) -> None:
-    """Warns of a damaged file, at the line that called mortice, and logs it if the application has set up logging.
-
-    Python prints warnings to stderr by default, and so do loggers without a handler: both would print it twice.
+    """Warns of a damaged file, at the line that called mortice, and logs it.
 
     Args:
         reason: What the write recorded, and what the file has.
@@ -70,6 +68,5 @@ def warn_of_damage(reason: str, path: str, offset: int, instant: str) -> None:
         instant: The write.
     """
     warning = DamagedFileWarning(reason, path, offset, instant)
-    if _log.hasHandlers():
-        _log.warning("%s", warning)
+    _log.warning("%s", warning)
     warnings.warn(warning, stacklevel=caller_level())

@@ -2,7 +2,7 @@
 
 | what | how |
 |---|---|
-| log lines | the logger `mortice`, level INFO; or `MORTICE_LOG=INFO` in the environment |
+| log lines | the logger `mortice`: INFO, failures WARNING or ERROR; or `MORTICE_LOG=INFO` in the environment |
 | spans | the application imports `opentelemetry` and sets up a tracer provider: `pip install 'mortice[otel]'` |
 | commits | `mortice.on_commit(function)` |
 """
@@ -20,11 +20,22 @@ from typing import TypeVar
 
 from mortice import _mortice
 from mortice._mortice import Commit
-from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.errors import InvalidArgumentError, MorticeError, UnsupportedError, WriteConflictError
 from mortice.values.argument_types import OptionValue
 from mortice.values.visible_text import visible_text
 
-__all__ = ["CommitCallback", "CommitEvent", "Operation", "observed", "on_commit", "set_log_level", "span"]
+__all__ = [
+    "CommitCallback",
+    "CommitEvent",
+    "Operation",
+    "has_handlers",
+    "log_failure",
+    "observed",
+    "on_commit",
+    "set_log_level",
+    "span",
+    "span_of_read",
+]
 
 LOG_LEVEL = "MORTICE_LOG"
 """The environment variable with the level of the logger `mortice`: `DEBUG`, `INFO`, `WARNING` or `ERROR`."""
@@ -33,7 +44,12 @@ ON_SPARK = "PYSPARK_SPARK_SESSION_UUID"
 LONGEST = 500
 """Characters of a result in a log line."""
 
+MENDED = (InvalidArgumentError, UnsupportedError, WriteConflictError)
+"""Errors after which the caller changes something, or tries again."""
+
 logger = logging.getLogger("mortice")
+# Without a handler Python would print warnings to standard error, beside the exception.
+logger.addHandler(logging.NullHandler())
 Result = TypeVar("Result")
 
 
@@ -95,6 +111,9 @@ class Operation:
 def observed(name: str, uri: str, *, dry_run: bool = False) -> Iterator[Operation]:
     """Observes a write or a service: logs what it did and how long it took, makes a span, calls the callbacks.
 
+    What it did is logged at INFO. A failure is logged at ERROR; at WARNING if the caller can mend it (arguments, a
+    conflict, what is not supported) or has interrupted it.
+
     Args:
         name: The operation: the name of the method of `Table`.
         uri: The table's base path.
@@ -108,10 +127,8 @@ def observed(name: str, uri: str, *, dry_run: bool = False) -> Iterator[Operatio
     with span(f"mortice.{name}", {"mortice.table": uri}) as attributes:
         try:
             yield operation
-        except MorticeError as error:
-            logger.info(
-                "%s of %s failed after %.3f s: %s", name, visible_text(uri), time.perf_counter() - started, error
-            )
+        except BaseException as error:
+            log_failure(f"{name} of {uri}", started, error)
             raise
         commits = list(_commits(operation.result))
         for commit in commits:
@@ -123,11 +140,32 @@ def observed(name: str, uri: str, *, dry_run: bool = False) -> Iterator[Operatio
         _notify(CommitEvent(uri, commit))
 
 
+def log_failure(what: str, started: float, error: BaseException, to: logging.Logger = logger) -> None:
+    """Logs an operation that has failed: at ERROR, or at WARNING if the caller can mend it or has interrupted it.
+
+    Args:
+        what: The operation and its table.
+        started: When it began, by `time.perf_counter`.
+        error: The error.
+        to: The logger.
+    """
+    is_mended = isinstance(error, MENDED) or not isinstance(error, Exception)
+    reason = str(error) if isinstance(error, MorticeError) else f"{type(error).__name__}: {error}"
+    to.log(
+        logging.WARNING if is_mended else logging.ERROR,
+        "%s failed after %.3f s: %s",
+        visible_text(what),
+        time.perf_counter() - started,
+        visible_text(reason),
+    )
+
+
 def _commits(result: object) -> Iterator[Commit]:
     if isinstance(result, Commit):
         yield result
     else:
-        yield from getattr(result, "commits", ())
+        # Those of an erasure are instants: each of its writes has been observed.
+        yield from (one for one in getattr(result, "commits", ()) if isinstance(one, Commit))
         merged = getattr(result, "merged", None)
         if isinstance(merged, Commit):
             yield merged
@@ -164,6 +202,38 @@ def span(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[dict[str,
             current.set_attributes(more)
 
 
+@contextlib.contextmanager
+def span_of_read(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[dict[str, OptionValue]]:
+    """As `span`, for a read whose batches are yielded in between: the span is not the current one of what the consumer
+    does with them. A read that is left before its end has no error.
+
+    Args:
+        name: The name of the span.
+        attributes: Its attributes.
+    """
+    more = dict(attributes)
+    if "opentelemetry" not in sys.modules:
+        yield more
+        return
+    from opentelemetry import trace
+
+    current = trace.get_tracer("mortice", _mortice.__version__).start_span(name)
+    try:
+        yield more
+    except Exception as error:
+        current.record_exception(error)
+        current.set_status(trace.StatusCode.ERROR, f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        current.set_attributes(more)
+        current.end()
+
+
+def has_handlers(of: logging.Logger) -> bool:
+    """Returns true if the application has set up logging: if there is a handler besides that of this module."""
+    return logging.getLogger().hasHandlers() or any(not isinstance(one, logging.NullHandler) for one in of.handlers)
+
+
 def set_log_level(environment: Mapping[str, str] = os.environ) -> None:
     """Sets the level of the logger `mortice` that the environment names, and prints its lines to standard error.
 
@@ -173,7 +243,7 @@ def set_log_level(environment: Mapping[str, str] = os.environ) -> None:
     if level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
         return
     logger.setLevel(level)
-    if ON_SPARK not in environment and not logger.hasHandlers():
+    if ON_SPARK not in environment and not has_handlers(logger):
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logger.addHandler(handler)
