@@ -42,6 +42,7 @@ from mortice._mortice import (
 from mortice.catalog_sync import sync
 from mortice.catalogs.run import Synced
 from mortice.create_table import create_table
+from mortice.display import results
 from mortice.engines.row_merge import merge
 from mortice.engines.scans import duckdb, scan_daft, scan_polars
 from mortice.errors import (
@@ -185,6 +186,8 @@ if not TYPE_CHECKING:  # which must go on to report unknown names
 # `mortice.table(path)` is answered by what `__getattr__` says of it; `from mortice.table import …` works as before.
 globals().pop("table", None)
 other_names.answering(Commit)
+results.show_as_tables(ArchiveResult, CleanResult, ClusterResult, CompactResult, Erasure, MetadataResult)
+results.show_as_tables(PlannedCompaction, RepairResult, RestoreResult, RollbackResult, SavepointResult)
 
 if _mortice.debug_build:
     warnings.warn(

@@ -128,3 +128,32 @@ def test_a_browser_runs_and_loads_nothing_of_a_report(hostile, tmp_path):
     subprocess.check_call([*flags, "--window-size=1040,1300", f"--screenshot={picture}", page.as_uri()], timeout=120)
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 20_000
+
+
+def test_results_of_services_are_tables(tmp_path):
+    table = mortice.create_table(tmp_path / "t", {"id": ["a"], "ts": [10_010]}, record_key="id", ordering="ts")
+    table.upsert([{"id": "a", "ts": 10_020}])
+    savepoint = table.savepoint()
+    for done, said in (
+        (savepoint, savepoint.instant),
+        (table.plan_compact()[0], "slices, 1"),
+        (table.compact(), "UPSERT" if table.table_type == "COPY_ON_WRITE" else "COMPACT"),
+        (table.plan_clean(), "reason"),
+        (table.plan_restore(savepoint.instant), "undone, 1"),
+        (table.build_metadata(add=["record_index"]), "added"),
+        (table.maintain(), "maintenance in "),
+    ):
+        assert said in shown(done), type(done)
+    # Counts have their digits in groups, values of a table do not.
+    assert "10020" in shown(table.history("a"))
+    assert "10,020" not in shown(table.history("a"))
+    assert 'style="text-align:left">' in table.health()._repr_html_()
+    assert "<pre style=" in table.scan()._repr_html_()
+
+
+def test_a_result_with_many_files_shows_some():
+    files = [mortice.CleanedFile(f"{number}.parquet", 4_096) for number in range(1_000)]
+    assert "1,000" in shown(mortice.CleanResult([mortice.Clean(None, files, ["p"], "1")]))
+    rolled_back = mortice.RollbackResult("1", "commit", "INFLIGHT", None, [(one.path, one.bytes) for one in files], [])
+    assert "deleted, the first 50 of 1,000" in shown(rolled_back)
+    assert "999.parquet" not in shown(rolled_back)

@@ -37,7 +37,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("spill", &["storage"]),
     ("filter", &["names"]),
     ("avro", &["cursor", "trusted", "names"]),
-    ("expr", &["filter"]),
+    ("expr", &["names", "filter"]),
     ("avro_parquet", &["avro", "gzip"]),
     ("hfile", &["cursor", "gzip", "protobuf", "storage"]),
     ("orc", &["cursor", "zone_rules", "protobuf", "storage"]),

@@ -10,6 +10,7 @@ from mortice.values.visible_text import visible_text
 __all__ = ["Markup", "byte_size", "grid", "tag"]
 
 BYTES_OF_UNIT = 1024
+LEFT, RIGHT = "text-align:left", "text-align:right"
 EMPTY = frozenset({"meta", "rect", "line", "circle", "path"})
 
 
@@ -42,19 +43,29 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None) -> Markup:
-    """Returns a table; integers have digits in groups and are aligned to the right."""
-    head = tag("thead", tag("tr", *(tag("th", name) for name in columns)))
-    body = tag("tbody", *(tag("tr", *(_cell(one) for one in row)) for row in rows))
+    """Returns a table; text is aligned to the left, and integers to the right, with their digits in groups.
+
+    Notebooks align all cells to the right, unless each says otherwise.
+    """
+    cells = [list(row) for row in rows]
+    numbers = [bool(cells) and all(_is_count(row[at]) for row in cells) for at in range(len(columns))]
+    names = (tag("th", name, style=RIGHT if number else LEFT) for name, number in zip(columns, numbers, strict=True))
+    head = tag("thead", tag("tr", *names))
+    body = tag("tbody", *(tag("tr", *map(_cell, row)) for row in cells))
     title = () if caption is None else (tag("caption", caption),)
     return tag("table", *title, head, body)
 
 
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _cell(value: object) -> Markup:
     if isinstance(value, bool) or value is None:
-        return tag("td", "" if value is None else str(value).lower())
+        return tag("td", "" if value is None else str(value).lower(), style=LEFT)
     if isinstance(value, int):
-        return tag("td", f"{value:,}", style="text-align:right")
-    return tag("td", value)
+        return tag("td", f"{value:,}", style=RIGHT)
+    return tag("td", value, style=LEFT)
 
 
 def byte_size(count: float) -> str:

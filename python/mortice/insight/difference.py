@@ -85,7 +85,8 @@ class Diff:
 
 def _cells(row: dict[str, object], names: list[str]) -> list[object]:
     values = (row.get(name) for name in names)
-    return [one if one is None or isinstance(one, (bool, int)) else str(one) for one in values]
+    # Values of a table have no digits in groups, as counts have.
+    return [one if one is None or isinstance(one, bool) else str(one) for one in values]
 
 
 def diff_of(table: TableView, begin: InstantLike, end: InstantLike, columns: list[str] | None) -> Diff:

@@ -122,7 +122,8 @@ def history_of(table: TableView, key: str, partition: str | None) -> RecordHisto
 
 
 def _cell(value: object) -> object:
-    return value if value is None or isinstance(value, (bool, int)) else str(value)
+    # Values of a table have no digits in groups, as counts have.
+    return value if value is None or isinstance(value, bool) else str(value)
 
 
 class _Search:

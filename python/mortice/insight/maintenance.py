@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.insight.health import SERVICES, ServiceNeed, needs_of
 from mortice.insight.table_view import TableView
@@ -50,6 +51,12 @@ class MaintainResult:
     """The services that raised an error. The others were run all the same."""
     seconds: float
     """How long all of it took."""
+
+    def _repr_html_(self) -> str:
+        """The services as a table, for notebooks."""
+        groups = {"done": self.done, "left": self.left, "failed": self.failed}
+        rows = [[one.service, state, f"{one.seconds:.1f}", one.summary] for state, of in groups.items() for one in of]
+        return grid(["service", "state", "seconds", "summary"], rows, f"maintenance in {self.seconds:.1f} s")
 
 
 def checked_services(services: Iterable[str]) -> list[str]:

@@ -173,7 +173,9 @@ class Scan:
     def _repr_html_(self) -> str:
         """The plan and the columns, for notebooks. No row is read."""
         columns = grid(["column", "type"], ([field.name, str(field.type)] for field in self.schema))
-        return tag("pre", self.explain()) + tag("details", tag("summary", f"{len(self.schema):,} columns"), columns)
+        return tag("pre", self.explain(), style="font-family:monospace") + tag(
+            "details", tag("summary", f"{len(self.schema):,} columns"), columns
+        )
 
     def explain(self) -> str:
         """Returns a description of how the query is read and, after it was read, of what that cost."""

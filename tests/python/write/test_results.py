@@ -90,7 +90,7 @@ def test_what_is_shown_of_results():
         repr(clean)
         == "CleanResult(cleans=[Clean(not run: 1 files, 4,096 bytes; 1 partitions; earliest 1)], reason=None)"
     )
-    assert "<td>repair</td>" in mortice.VerifyResult([FINDING], [], 1, 7, None)._repr_html_()
+    assert ">repair</td>" in mortice.VerifyResult([FINDING], [], 1, 7, None)._repr_html_()
 
 
 def test_terminals_get_no_control_characters_of_a_table():
