@@ -1,5 +1,6 @@
 //! Sizes of files: `stats_file_sizes`, `show_fs_path_detail`, `show_invalid_parquet`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::arguments::Arguments;
@@ -97,9 +98,9 @@ pub(super) fn path_detail(location: &TableLocation, arguments: &Arguments) -> Re
     };
     let mut summaries = found.iter().map(|one| summary(storage.as_ref(), one)).collect::<Result<Vec<_>>>()?;
     if arguments.boolean("sort") {
-        summaries.sort_by(|one, other| other.bytes.cmp(&one.bytes));
+        summaries.sort_by_key(|summary| Reverse(summary.bytes));
     } else {
-        summaries.sort_by(|one, other| other.files.cmp(&one.files));
+        summaries.sort_by_key(|summary| Reverse(summary.files));
     }
     let row_of = |one: Summary| {
         row![one.folders, one.files, one.bytes, in_units(one.bytes), shown(&one.path), -1_i64, one.bytes, -1_i64]
