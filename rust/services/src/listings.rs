@@ -49,6 +49,6 @@ impl<'a> Listings<'a> {
         let files = self.files(partition)?;
         let named = files.values().filter_map(|status| Some((LogFileName::parse(&status.name)?, status.len)));
         let is_of_slice = |name: &LogFileName| name.file_id == file_id && name.instant == *base_instant;
-        Ok(named.filter(|(name, _)| !name.is_native && is_of_slice(name)).collect())
+        Ok(named.filter(|(name, _)| !name.is_native() && is_of_slice(name)).collect())
     }
 }

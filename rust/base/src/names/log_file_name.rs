@@ -5,9 +5,9 @@
 //! are accepted here.
 //!
 //! From table version 10 on, logs are native: files of the format of base files, with one block each. Their names are
-//! `<fileId>_<writeToken>_<instant>_<version>.<log|deletes|cdc>.<format>` (`FileNameParser`). They are parsed, so that
-//! they are in the file slices that they belong to, and none is passed over: [`LogFileName::check_is_inline`] refuses
-//! them.
+//! `<fileId>_<writeToken>_<instant>_<version>.<log|deletes|cdc>.<format>` (`FileNameParser`). They are parsed in tables
+//! of all versions, so that none is passed over: [`LogFileName::check_is_inline`] refuses them where they are not
+//! expected.
 
 use std::cmp::Ordering;
 
@@ -29,8 +29,19 @@ pub struct LogFileName {
     pub write_token: Option<String>,
     /// True for a file of the change data capture, which is never merged.
     pub cdc: bool,
-    /// True for a native log of table version 10.
-    pub is_native: bool,
+    /// What a native log of table version 10 contains; `None` for an inline log, which is a sequence of blocks.
+    pub native: Option<NativeLog>,
+}
+
+/// What a native log contains, in the order of the files of one flush (`HoodieLogFile.EXTENSION_PRECEDENCE`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NativeLog {
+    /// Records (`.log.`).
+    Records,
+    /// Deleted keys (`.deletes.`).
+    Deletes,
+    /// Records of the change data capture (`.cdc.`).
+    Changes,
 }
 
 impl LogFileName {
@@ -62,14 +73,20 @@ impl LogFileName {
             version: version.parse().ok()?,
             write_token: write_token.map(str::to_owned),
             cdc,
-            is_native: false,
+            native: None,
         })
     }
 
     fn parse_native(name: &str) -> Option<Self> {
         let (stem, suffix) = name.split_once('.')?;
         let (kind, format) = suffix.split_once('.')?;
-        if !matches!(kind, "log" | "deletes" | "cdc") || format.is_empty() || format.contains('.') {
+        let native = match kind {
+            "log" => NativeLog::Records,
+            "deletes" => NativeLog::Deletes,
+            "cdc" => NativeLog::Changes,
+            _ => return None,
+        };
+        if format.is_empty() || format.contains('.') {
             return None;
         }
         let mut parts = stem.split('_');
@@ -83,21 +100,33 @@ impl LogFileName {
             instant: RequestedTime::parse(instant)?,
             version: version.parse().ok()?,
             write_token: Some(token.to_owned()),
-            cdc: kind == "cdc",
-            is_native: true,
+            cdc: native == NativeLog::Changes,
+            native: Some(native),
         })
     }
 
-    /// Refuses native logs, which this release does not read.
+    /// Returns true for a native log of table version 10.
+    #[must_use]
+    pub fn is_native(&self) -> bool {
+        self.native.is_some()
+    }
+
+    /// Returns the extension of the format of a native log, such as `parquet`; `None` for an inline log.
+    #[must_use]
+    pub fn native_format(&self) -> Option<&str> {
+        self.native.and(self.name.rsplit_once('.').map(|(_, format)| format))
+    }
+
+    /// Refuses native logs: in tables of older versions, and where logs are changed.
     ///
     /// # Errors
     /// `Unsupported`, with the name and the instant.
     pub fn check_is_inline(&self) -> Result<()> {
-        if !self.is_native {
+        if !self.is_native() {
             return Ok(());
         }
         let message = format!(
-            "unsupported log file {}: native logs belong to table version 10 (supported: up to 9); read the table with Hudi 1.3, or compact and downgrade it with its command line",
+            "unsupported log file {}: native logs belong to table version 10, where they are read and not written; compact the table with Hudi 1.3",
             self.name
         );
         Err(Error::unsupported(message).at_instant(&self.instant))
@@ -131,16 +160,21 @@ impl LogFileName {
             version,
             write_token: Some(write_token.to_owned()),
             cdc: false,
-            is_native: false,
+            native: None,
         })
     }
 
     /// Compares log files in the order of a slice, oldest first (`HoodieLogFile.LogFileComparator`): instant, version
-    /// as a number, write token as a string with `None` first, then `.cdc` after its data file.
+    /// as a number, write token as a string with `None` first, then records, deleted keys and changes, each by its
+    /// suffix: none or `.cdc` of an inline log, the format of a native one.
     #[must_use]
     pub fn slice_order(&self, other: &Self) -> Ordering {
-        let one = (&self.instant, self.version, &self.write_token, self.cdc);
-        one.cmp(&(&other.instant, other.version, &other.write_token, other.cdc))
+        fn key(log: &LogFileName) -> (&RequestedTime, i64, Option<&str>, NativeLog, &str) {
+            let suffix = log.native_format().unwrap_or(if log.cdc { ".cdc" } else { "" });
+            let content = log.native.unwrap_or(NativeLog::Records);
+            (&log.instant, log.version, log.write_token.as_deref(), content, suffix)
+        }
+        key(self).cmp(&key(other))
     }
 }
 
@@ -172,14 +206,19 @@ mod tests {
     }
 
     #[test]
-    fn native_names_are_parsed_and_refused() {
+    fn native_names_are_parsed() {
         let native = "136281f3-0_1-0-1_20250409161256974_2";
-        for (suffix, cdc) in [("log.parquet", false), ("deletes.parquet", false), ("cdc.orc", true), ("log.new", false)]
-        {
+        for (suffix, content) in [
+            ("log.parquet", NativeLog::Records),
+            ("deletes.parquet", NativeLog::Deletes),
+            ("cdc.orc", NativeLog::Changes),
+            ("log.new", NativeLog::Records),
+        ] {
             let name = parse(&format!("{native}.{suffix}"));
             assert_eq!((name.file_id.as_str(), name.instant.as_str()), ("136281f3-0", "20250409161256974"));
             assert_eq!((name.write_token.as_deref(), name.version), (Some("1-0-1"), 2));
-            assert_eq!((name.cdc, name.is_native), (cdc, true));
+            assert_eq!((name.cdc, name.native), (content == NativeLog::Changes, Some(content)));
+            assert_eq!(name.native_format(), suffix.split('.').next_back());
             let error = name.check_is_inline().unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
             assert!(error.to_string().contains(&name.name) && error.to_string().contains("version 10"), "{error}");
@@ -259,6 +298,11 @@ mod tests {
             ".f_1.log.2_0-0-0",
             ".f_1.log.10_0-0-0",
             ".f_2.log.1_0-0-0",
+            "f_0-0-0_3_1.log.orc",
+            "f_0-0-0_3_1.log.parquet",
+            "f_0-0-0_3_1.deletes.parquet",
+            "f_0-0-0_3_1.cdc.parquet",
+            "f_0-0-0_3_2.log.parquet",
         ];
         let mut names: Vec<_> = ascending.iter().rev().map(|name| parse(name)).collect();
         names.sort_by(LogFileName::slice_order);

@@ -25,7 +25,7 @@ pub use field_names::FieldNames;
 pub use instants::{CompletionTime, RequestedTime, TimelinePosition};
 pub use known_columns::{known_columns, nearest_name};
 pub use letter_case::{CaseNames, NameTree};
-pub use log_file_name::LogFileName;
+pub use log_file_name::{LogFileName, NativeLog};
 pub use percent_codes::decode_percent_codes;
 pub use query_instant::{position_before, query_instant};
 pub use registered_file_name::is_registered;

@@ -41,7 +41,7 @@ fn finding(path: &str, error: &Error) -> Finding {
 
 fn check(path: &str, file: &Arc<dyn FileSource>) -> Result<()> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    if LogFileName::parse(name).is_some_and(|name| !name.is_native) {
+    if LogFileName::parse(name).is_some_and(|name| !name.is_native()) {
         return check_log(file);
     }
     match name.rsplit('.').next() {

@@ -23,7 +23,7 @@ pub(super) fn damaged_logs(
     written: &WrittenFiles,
     contents: bool,
 ) -> Result<Vec<Finding>> {
-    let is_inline = |name: &str| LogFileName::parse(name).is_some_and(|name| !name.is_native);
+    let is_inline = |name: &str| LogFileName::parse(name).is_some_and(|name| !name.is_native());
     let logs = stored.data_files().filter(|(_, name, ..)| is_inline(name));
     let logs: Vec<(String, u64)> =
         logs.map(|(partition, name, _, status)| (joined(partition, name), status.len)).collect();

@@ -114,7 +114,7 @@ fn compare_file(
     };
     let expected = len.and_then(|len| u64::try_from(len).ok())?;
     // Logs of old writers are appended to: by later instants, and by rollbacks.
-    let may_be_longer = LogFileName::parse(name).is_some_and(|log| !log.is_native);
+    let may_be_longer = LogFileName::parse(name).is_some_and(|log| !log.is_native());
     let is_wrong = status.len < expected || (status.len > expected && !may_be_longer);
     let message = format!("{instant} wrote {expected} bytes, and there are {}", status.len);
     is_wrong.then(|| Finding::new(FindingKind::WrongLength, path, message).with_bytes(status.len))
@@ -137,7 +137,7 @@ pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &Written
             // Up to version 7 the name of a log has the instant of its slice.
             let log = LogFileName::parse(name);
             // What this release does not read is found as such, and not deleted.
-            if log.is_some_and(|log| !is_v2 || log.is_native) {
+            if log.is_some_and(|log| !is_v2 || log.is_native()) {
                 continue;
             }
             format!("the completed instant {instant} does not name the file")

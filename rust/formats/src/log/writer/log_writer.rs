@@ -232,7 +232,7 @@ fn next_of(storage: &dyn WritableStorage, options: &LogWriterOptions) -> Result<
             name.file_id == options.file_id
                 && name.instant == options.instant
                 && !name.cdc
-                && !name.is_native
+                && !name.is_native()
                 && options.version.is_none_or(|version| name.version == version)
         }),
         FolderEntry::Folder(_) => None,
