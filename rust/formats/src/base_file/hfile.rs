@@ -77,6 +77,10 @@ impl BaseFile for HFileBase {
         Some(self.schema.json().to_owned())
     }
 
+    fn footer_value(&self, key: &str) -> Option<String> {
+        self.file.info(key).and_then(|text| String::from_utf8(text.to_vec()).ok())
+    }
+
     fn has_column(&self, name: &str) -> bool {
         self.schema.field(name).is_some()
     }

@@ -111,7 +111,11 @@ impl BaseFile for OrcBase {
     }
 
     fn avro_schema(&self) -> Option<String> {
-        self.file.metadata(AVRO_SCHEMA).and_then(|text| String::from_utf8(text.to_vec()).ok())
+        self.footer_value(AVRO_SCHEMA)
+    }
+
+    fn footer_value(&self, key: &str) -> Option<String> {
+        self.file.metadata(key).and_then(|text| String::from_utf8(text.to_vec()).ok())
     }
 
     fn correct_types(&mut self, table: &Schema, names: &FieldNames) -> Result<()> {

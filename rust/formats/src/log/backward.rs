@@ -11,12 +11,16 @@ use std::sync::Arc;
 use super::block::Block;
 use super::forward::ForwardScan;
 use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
+use super::native::native_name;
 use mortice_base::cursor::Cursor;
 use mortice_base::error::Result;
 use mortice_storage::FileSource;
 
 /// Returns the blocks of a file, last first.
 pub fn backward(source: Arc<dyn FileSource>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+    if native_name(source.path()).is_some() {
+        return Box::new(ForwardScan::new(source));
+    }
     match block_starts(source.as_ref()) {
         Ok(Some(starts)) => {
             let last = starts.len() as u64;

@@ -31,6 +31,8 @@ pub struct Block {
     pub footer: Header,
     /// The byte range of the content in the file. For a corrupt block: all skipped bytes.
     pub content: Range<u64>,
+    /// Whether the block is a native log: a whole file, which has another form of deletes, changes and positions.
+    pub is_native: bool,
 }
 
 /// The kind of a block.

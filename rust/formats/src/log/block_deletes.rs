@@ -1,4 +1,4 @@
-//! The deleted keys of one delete block, as string columns.
+//! The deleted keys of one delete block, and as string columns.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -14,8 +14,22 @@ use super::block::{Block, BlockKind};
 use super::content::delete;
 use super::content::deleted::{DeletedKeys, StoredOrdering};
 use super::layout::BlockType;
+use super::native::native_name;
+use super::native_deletes;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::FileSource;
+
+/// Returns the deleted keys of a delete block, inline or native. A native log has no partition path: `partition` is that
+/// of its file group, if it is known.
+///
+/// # Errors
+/// Those of reading; offsets are relative to the block's content.
+pub fn deleted_keys(file: &Arc<dyn FileSource>, block: &Block, partition: Option<&str>) -> Result<DeletedKeys> {
+    match native_name(file.path()).filter(|_| block.is_native) {
+        Some(name) => native_deletes::read(file, &name, partition),
+        None => delete::deletes(&file.read(block.content.clone())?),
+    }
+}
 
 /// Returns `record_key`, `partition_path`, `ordering_value` as a string, and `ordering_type`; the last two are null for
 /// deletes without an ordering value.
@@ -23,7 +37,7 @@ pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block) -> Result<RecordBa
     if block.kind != BlockKind::Sound(BlockType::Delete) {
         return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
     }
-    let deletes = delete::deletes(&file.read(block.content.clone())?)?;
+    let deletes = deleted_keys(file, block, None)?;
     let [mut keys, mut partitions, mut values, mut types]: [Strings; 4] = Default::default();
     for one in &deletes.deleted {
         keys.push(one.key.as_ref().map(|at| text(&deletes, at)).transpose()?)?;

@@ -27,8 +27,11 @@ pub(super) fn head(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<(
 }
 
 /// Returns the record count in a data block; `None` for other blocks, and for numbers that cannot be a count: negative,
-/// or too large for the content.
+/// or too large for the content. Of native logs the rows are counted, also those of deletes.
 pub(super) fn count(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<u64>> {
+    if block.is_native {
+        return parquet_data::record_count(file, &block.content).map(Some);
+    }
     Ok(match block.kind {
         BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
             let most = avro_data::most_records(block.content.end - block.content.start);
@@ -58,16 +61,21 @@ pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
 pub(super) fn read(file: &Arc<dyn FileSource>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
     let (kind, schema) = kind_and_schema(block)?;
     let key = key_field(&schema);
-    match kind {
-        BlockType::ParquetData => {
-            let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
-            let all = parquet_data::records(file, &block.content, &types, &schema)?;
-            only_wanted(all, key, wanted)
-        }
-        _ => {
-            let content = avro_content(file, block, kind, &schema, wanted)?;
-            decode(&content, &schema, key, wanted).map_err(|error| in_file(error, kind))
-        }
+    if has_rows(block) {
+        let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
+        let all = parquet_data::records(file, &block.content, &types, &schema)?;
+        return only_wanted(all, key, wanted);
+    }
+    let content = avro_content(file, block, kind, &schema, wanted)?;
+    decode(&content, &schema, key, wanted).map_err(|error| in_file(error, kind))
+}
+
+/// Returns true if the content of a block is a file of rows: a Parquet block, a native log other than an HFile.
+pub(super) fn has_rows(block: &Block) -> bool {
+    match block.kind {
+        BlockKind::Sound(BlockType::ParquetData) => true,
+        BlockKind::Sound(BlockType::HfileData) => false,
+        _ => block.is_native,
     }
 }
 
@@ -81,7 +89,10 @@ pub(super) fn avro_content(
     wanted: &KeyFilter,
 ) -> Result<Bytes> {
     match kind {
-        BlockType::HfileData => hfile_data::as_avro(file, &block.content, schema, key_field(schema), wanted),
+        BlockType::HfileData => {
+            let key = if block.is_native { Some(hfile_data::NATIVE_KEY_FIELD) } else { key_field(schema) };
+            hfile_data::as_avro(file, &block.content, schema, key, wanted)
+        }
         _ => file.read(block.content.clone()),
     }
 }

@@ -13,9 +13,11 @@ use memchr::memmem;
 use super::block::{Block, BlockDamage, BlockKind, DamageEffect};
 use super::header::Header;
 use super::layout::{BEFORE_SIZE, BlockType, LEAST_SIZE, LOG_FORMAT_VERSION, MAGIC};
+use super::native::{native_block, native_name};
 use super::window::SourceWindow;
 use mortice_base::cursor::Cursor;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::LogFileName;
 use mortice_storage::FileSource;
 
 /// The number of bytes searched at a time for the next magic.
@@ -23,9 +25,11 @@ const SEARCH: u64 = 1 << 20;
 /// The number of header bytes read at first; more if the header is longer.
 const HEADER_GUESS: u64 = 16 * 1024;
 
-/// The blocks of a file, first to last. Ends after an error.
+/// The blocks of a file, first to last. Ends after an error. A native log is one block.
 pub struct ForwardScan {
     source: Arc<dyn FileSource>,
+    /// The name of a native log.
+    native: Option<LogFileName>,
     window: SourceWindow,
     at: u64,
     index: u64,
@@ -41,11 +45,16 @@ impl ForwardScan {
 
     /// Starts at a block whose offset and ordinal are known.
     pub(super) fn starting_at(source: Arc<dyn FileSource>, at: u64, index: u64) -> Self {
-        Self { window: SourceWindow::new(Arc::clone(&source)), source, at, index, failed: false }
+        let native = native_name(source.path());
+        Self { window: SourceWindow::new(Arc::clone(&source)), source, native, at, index, failed: false }
     }
 
     /// Fewer bytes than a magic at the end are ignored, as in Hudi; so are up to five stray bytes.
     fn next_block(&mut self) -> Result<Option<Block>> {
+        if let Some(name) = &self.native {
+            let block = (self.index == 0).then(|| native_block(&self.source, name)).transpose()?;
+            return Ok(block.map(|block| self.passed(block)));
+        }
         let magic = self.window.get(self.at..self.at.saturating_add(MAGIC.len() as u64))?;
         if magic.len() < MAGIC.len() {
             return Ok(None);
@@ -183,6 +192,7 @@ impl ForwardScan {
             header,
             footer,
             content: content_at..content_end,
+            is_native: false,
         }))
     }
 
@@ -239,6 +249,7 @@ impl ForwardScan {
             header: Header::default(),
             footer: Header::default(),
             content: self.at + MAGIC.len() as u64..end,
+            is_native: false,
         }
     }
 }

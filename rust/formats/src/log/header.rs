@@ -40,6 +40,11 @@ impl Header {
         Ok((Self { entries }, cursor.position()))
     }
 
+    /// Appends the value of a key.
+    pub(super) fn push(&mut self, key: HeaderKey, value: Bytes) {
+        self.entries.push((key as i32, value));
+    }
+
     /// Returns the value of a key; of repeated keys the last one.
     #[must_use]
     pub fn get(&self, key: HeaderKey) -> Option<Cow<'_, str>> {

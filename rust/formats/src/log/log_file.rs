@@ -7,9 +7,10 @@ use arrow_schema::SchemaRef;
 
 use super::backward::backward;
 use super::block::{Block, BlockKind};
-use super::content::delete;
+use super::block_deletes::deleted_keys;
 use super::forward::ForwardScan;
 use super::layout::{BlockType, HeaderKey};
+use super::position_list::position_list;
 use super::positions::positions;
 use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
@@ -65,8 +66,11 @@ impl LogFile {
     }
 
     /// Returns the first two numbers of an Avro, CDC or delete block's content: log block version, and record count or
-    /// byte length.
+    /// byte length. Native logs have none.
     pub fn content_head(&self, block: &Block) -> Result<Option<(i32, i32)>> {
+        if block.is_native {
+            return Ok(None);
+        }
         let BlockKind::Sound(BlockType::AvroData | BlockType::CdcData | BlockType::Delete) = block.kind else {
             return Ok(None);
         };
@@ -112,12 +116,14 @@ impl LogFile {
     }
 }
 
-/// Like [`LogFile::positions`]; offsets of errors are relative to the block's content.
+/// Like [`LogFile::positions`]; offsets of errors are relative to the block's content. Those of a native log are in the
+/// order of its records, those of other blocks ascend.
 pub fn block_positions(file: &Arc<dyn FileSource>, block: &Block) -> Result<Option<Vec<u64>>> {
     let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
     let records = match block.kind {
-        BlockKind::Sound(BlockType::Delete) => delete::deletes(&file.read(block.content.clone())?)?.deleted.len(),
+        BlockKind::Sound(BlockType::Delete) if !block.is_native => deleted_keys(file, block, None)?.deleted.len(),
         _ => usize::try_from(block_records::count(file, block)?.unwrap_or_default()).unwrap_or(usize::MAX),
     };
-    positions(value, records).map(Some).map_err(|error| error.moved_to(0))
+    let decode = if block.is_native { position_list } else { positions };
+    decode(value, records).map(Some).map_err(|error| error.moved_to(0))
 }

@@ -48,7 +48,7 @@ impl RecordBatches {
     pub(super) fn new(file: &Arc<dyn FileSource>, block: &Block, limit: BatchLimit) -> Result<Self> {
         let (kind, schema) = block_records::kind_and_schema(block)?;
         let types = Arc::new(avro::arrow_schema(&schema, ArrowMapping::File)?);
-        let left = if kind == BlockType::ParquetData {
+        let left = if block_records::has_rows(block) {
             Some(RemainingRecords::Rows(parquet_data::batches(
                 file,
                 &block.content,

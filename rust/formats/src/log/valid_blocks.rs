@@ -271,6 +271,7 @@ mod tests {
             header,
             footer: Header::default(),
             content: 0..0,
+            is_native: false,
         }
     }
 

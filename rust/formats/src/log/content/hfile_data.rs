@@ -23,6 +23,10 @@ use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn,
 use mortice_base::error::{Error, Result};
 use mortice_storage::{FileSource, SectionSource};
 
+/// The field that is empty in the values of a native log, as in base files (`HoodieAvroHFileReaderImplBase`): the key
+/// field has another name, unless the table is a metadata table.
+pub const NATIVE_KEY_FIELD: &str = "key";
+
 /// The log block version of converted contents; readers ignore it.
 const VERSION: i32 = 3;
 

@@ -1,5 +1,5 @@
 //! Content of a Parquet data block (`HoodieParquetDataBlock`): a complete Parquet file; empty if the block has no
-//! records. It is read like a base file.
+//! records. It is read like a base file. A native log is such a content, too, in the format that its name has.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::base_file::{self, BaseBatches, BaseFile};
 use mortice_avro::Schema;
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_base::names::FieldNames;
+use mortice_base::names::{FieldNames, LogFileName};
 use mortice_storage::{FileSource, SectionSource};
 
 /// Returns the record count of a block; reads only the footer.
@@ -105,7 +105,9 @@ fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<Option<Box<d
         return Ok(None);
     }
     let section = Arc::new(SectionSource::new(Arc::clone(file), content.clone())?);
-    base_file::open_parquet(section).map(Some).map_err(as_log_error)
+    let name = file.path().rsplit('/').next().and_then(LogFileName::parse);
+    let open = if name.is_some_and(|name| name.is_native()) { base_file::open } else { base_file::open_parquet };
+    open(section).map(Some).map_err(as_log_error)
 }
 
 /// Damage in this file is damage of a log.
