@@ -167,6 +167,8 @@ mod tests {
     use parquet::file::properties::WriterProperties;
 
     use super::*;
+    use crate::filter::KeyFilter;
+    use crate::log::content::parquet_data::may_have_keys;
     use crate::log::{ForwardScan, LogFile, backward};
     use mortice_base::batch_limit::BatchLimit;
     use mortice_storage::MemoryFile;
@@ -236,6 +238,17 @@ mod tests {
             assert_eq!(keys, ["a", "b", "c"]);
             assert_eq!(backward(file).map(|block| block.unwrap()).collect::<Vec<_>>(), [block]);
         }
+    }
+
+    #[test]
+    fn statistics_exclude_keys() {
+        let file = file("log.parquet", &[(METADATA, &json(&[("SCHEMA", SCHEMA)]))]);
+        let content = block(&file).unwrap().content;
+        let may_have = |wanted: &KeyFilter| may_have_keys(&file, &content, "_hoodie_record_key", wanted).unwrap();
+        assert!(
+            may_have(&KeyFilter::All) && may_have(&KeyFilter::keys(["a"])) && may_have(&KeyFilter::keys(["bb", "z"]))
+        );
+        assert!(!may_have(&KeyFilter::keys(["A", "d"])) && !may_have(&KeyFilter::Keys(Vec::new())));
     }
 
     #[test]

@@ -6,10 +6,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::cast::AsArray;
+use arrow_schema::{DataType, Field, SchemaRef};
 use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseBatches, BaseFile};
+use crate::filter::KeyFilter;
 use mortice_avro::Schema;
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -19,6 +21,31 @@ use mortice_storage::{FileSource, SectionSource};
 /// Returns the record count of a block; reads only the footer.
 pub fn record_count(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<u64> {
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
+}
+
+/// Returns false if the statistics of a block exclude all required keys; reads only the footer. `column` is that of the
+/// keys.
+///
+/// # Errors
+/// Those of reading.
+pub fn may_have_keys(
+    file: &Arc<dyn FileSource>,
+    content: &Range<u64>,
+    column: &str,
+    wanted: &KeyFilter,
+) -> Result<bool> {
+    let KeyFilter::Keys(keys) = wanted else { return Ok(true) };
+    let Some(file) = open(file, content)? else { return Ok(false) };
+    let Some(bounds) = file.bounds(&Field::new(column, DataType::Utf8, true)) else { return Ok(true) };
+    let (Some(least), Some(greatest)) = (bounds.least.as_string_opt::<i32>(), bounds.greatest.as_string_opt::<i32>())
+    else {
+        return Ok(true);
+    };
+    let is_within = |bounds: (Option<&str>, Option<&str>), key: &[u8]| match bounds {
+        (Some(least), Some(greatest)) => least.as_bytes() <= key && key <= greatest.as_bytes(),
+        _ => true,
+    };
+    Ok(least.iter().zip(greatest).any(|bounds| keys.iter().any(|key| is_within(bounds, key))))
 }
 
 /// Returns the fewest rows of a batch within a limit, but for the last ones.

@@ -253,7 +253,14 @@ impl<'a> LogLoader<'a> {
         location: &BlockLocation,
         loading: &mut LoadState<'_>,
     ) -> Result<usize> {
-        parquet_data::check_names(file, &found.block.content, &avro::Schema::parse(schema_text(found)?)?)?;
+        let (content, wanted) = (&found.block.content, loading.merger.wanted());
+        if self.keys.key_column() == Some(meta_columns::RECORD_KEY)
+            && !parquet_data::may_have_keys(file, content, meta_columns::RECORD_KEY, wanted)?
+        {
+            loading.numbers.clear();
+            return Ok(0);
+        }
+        parquet_data::check_names(file, content, &avro::Schema::parse(schema_text(found)?)?)?;
         let writer = self.writer(found)?;
         let names = self.evolved_names(found).unwrap_or(FieldNames::identity());
         let schema = (self.table, names);
