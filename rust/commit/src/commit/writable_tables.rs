@@ -3,14 +3,17 @@
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableConfig;
 
-/// Refuses tables of other versions: they have other timelines, markers or metadata tables. Hudi upgrades them when it
-/// writes.
+/// Refuses tables of other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades them
+/// when it writes; version 10 has other logs, which are only read.
 ///
 /// # Errors
 /// `Unsupported`, with what to do.
 pub fn check_version(config: &TableConfig) -> Result<()> {
     match config.version.number() {
         6 | 8 | 9 => Ok(()),
+        other @ 10.. => Err(Error::unsupported(format!(
+            "changing a table of version {other} (supported: 6, 8, 9; version 10 is only read); write to it with Hudi, or downgrade it with Hudi (`downgrade table` of its CLI)"
+        ))),
         other => Err(Error::unsupported(format!(
             "changing a table of version {other} (supported: 6, 8, 9); upgrade it with Hudi (`upgrade table` of its CLI)"
         ))),

@@ -6,19 +6,20 @@
 //! | 1 | 0.6 … 0.8 | 1: a file for each state |
 //! | 2 … 7 | 0.9 … 0.16 | 1 |
 //! | 8, 9 | 1.0 … 1.2 | 2: completion times |
+//! | 10 | 1.3 | 2 |
 //!
 //! What changed with each, by Hudi's upgrade handlers: 1 has markers in another form; 2 stores the key and partition
 //! fields and the base file format; 3 the key generator and how partition paths are made; 4 a checksum and which
 //! partitions of the metadata table hold good; 5 has another name for the null partition; 6 no copies of compaction
-//! plans in `.hoodie/.aux`; 8 another timeline. A reader of an older table goes without, and takes nothing for granted
-//! that such a table does not say.
+//! plans in `.hoodie/.aux`; 8 another timeline; 10 native logs. A reader of an older table goes without, and takes
+//! nothing for granted that such a table does not say.
 
 use std::fmt;
 
 use super::Properties;
 use mortice_base::error::{Error, Result};
 
-/// A supported table version, 0 to 9.
+/// A supported table version, 0 to 10.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TableVersion(u8);
 
@@ -33,12 +34,12 @@ pub enum TimelineLayout {
 }
 
 impl TableVersion {
-    const NEWEST: u8 = 9;
+    const NEWEST: u8 = 10;
 
     /// Reads `hoodie.table.version`, and sees that `hoodie.timeline.layout.version`, where there is one, goes with it.
     ///
     /// # Errors
-    /// `Unsupported` for versions above 9, by name; `InvalidTable` for what is no number and for a layout of another
+    /// `Unsupported` for versions above 10, by name; `InvalidTable` for what is no number and for a layout of another
     /// version.
     pub fn from_properties(properties: &Properties) -> Result<Self> {
         let text = properties.first_of(&["hoodie.table.version"]).unwrap_or("0");
@@ -49,7 +50,7 @@ impl TableVersion {
             Ok(number) if number <= Self::NEWEST => Self(number),
             _ => {
                 return Err(Error::unsupported(format!(
-                    "unsupported table version {number} (supported: 0 to {}): a release of Hudi after 1.2 wrote the table; use a newer release of mortice, or downgrade the table with `downgrade table` of Hudi's CLI",
+                    "unsupported table version {number} (supported: 0 to {}): a release of Hudi after 1.3 wrote the table; use a newer release of mortice, or downgrade the table with `downgrade table` of Hudi's CLI",
                     Self::NEWEST
                 )));
             }
@@ -89,6 +90,13 @@ impl TableVersion {
         self.0
     }
 
+    /// Returns true if logs are native: files of the format of base files. Those that were written before an upgrade are
+    /// inline.
+    #[must_use]
+    pub fn has_native_logs(self) -> bool {
+        self.0 >= 10
+    }
+
     /// The layout of its timeline. It decides how slices are built, too: by the base instant in log names in layout 1,
     /// by completion time in layout 2.
     #[must_use]
@@ -124,6 +132,7 @@ mod tests {
             ("7", "1", TimelineLayout::V1),
             ("8", "2", TimelineLayout::V2),
             ("9", "", TimelineLayout::V2),
+            ("10", "2", TimelineLayout::V2),
         ] {
             assert_eq!(parse(version, layout).unwrap().layout(), expected, "{version}");
         }
@@ -132,12 +141,13 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused_by_name() {
         for (version, layout, kind, word) in [
-            ("10", "2", ErrorKind::Unsupported, "version 10"),
+            ("11", "2", ErrorKind::Unsupported, "version 11"),
             ("1000", "2", ErrorKind::Unsupported, "version 1000"),
             ("six", "1", ErrorKind::InvalidTable, "six"),
             ("-1", "1", ErrorKind::InvalidTable, "-1"),
             ("6", "2", ErrorKind::InvalidTable, "layout"),
             ("9", "1", ErrorKind::InvalidTable, "layout"),
+            ("10", "1", ErrorKind::InvalidTable, "layout"),
             ("6", "0", ErrorKind::InvalidTable, "layout"),
         ] {
             let error = parse(version, layout).unwrap_err();

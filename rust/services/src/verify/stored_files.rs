@@ -136,8 +136,9 @@ pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &Written
         } else if written.read.contains(&instant) && !written.named.contains(&path) {
             // Up to version 7 the name of a log has the instant of its slice.
             let log = LogFileName::parse(name);
-            // What this release does not read is found as such, and not deleted.
-            if log.is_some_and(|log| !is_v2 || log.is_native()) {
+            // What is not read is found as such, and not deleted.
+            let is_read = |log: &LogFileName| is_v2 && (!log.is_native() || table.config.version.has_native_logs());
+            if log.is_some_and(|log| !is_read(&log)) {
                 continue;
             }
             format!("the completed instant {instant} does not name the file")

@@ -1,19 +1,21 @@
-//! Data files of kinds that this release does not read: native logs of table version 10, and base files of unknown
-//! formats. Without them a query would have other rows.
+//! Data files of kinds that are not read: native logs in a table of an older version, and files of unknown formats.
+//! Without them a query would have other rows.
 
 use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, joined};
 use mortice_base::error::{ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_formats::filter::Filter;
+use mortice_formats::log::check_native_format;
 use mortice_table::plan::OpenTable;
 
 /// Finds those of completed instants. Others are found as those of known kinds are.
 pub(super) fn unsupported_files(table: &OpenTable, stored: &StoredFiles) -> Vec<Finding> {
     let mut found = Vec::new();
+    let has_native_logs = table.config.version.has_native_logs();
     for (partition, files) in &stored.partitions {
         for (name, status) in files {
-            let Some((instant, message)) = unsupported(name) else { continue };
+            let Some((instant, message)) = unsupported(name, has_native_logs) else { continue };
             if table.timeline.is_completed(&instant) {
                 let finding = Finding::new(FindingKind::UnsupportedFile, joined(partition, name), message);
                 found.push(finding.with_bytes(status.len));
@@ -36,9 +38,10 @@ pub(super) fn are_slices_refused(table: &OpenTable, stored: &StoredFiles) -> Res
 }
 
 /// The instant in the name of such a file, and what it is.
-fn unsupported(name: &str) -> Option<(RequestedTime, String)> {
+fn unsupported(name: &str, has_native_logs: bool) -> Option<(RequestedTime, String)> {
     if let Some(log) = LogFileName::parse(name) {
-        let error = log.check_is_inline().err()?;
+        let check = if has_native_logs { check_native_format } else { LogFileName::check_is_inline };
+        let error = check(&log).err()?;
         return Some((log.instant, error.text()));
     }
     let (stem, extension) = name.split_once('.')?;
@@ -60,7 +63,8 @@ mod tests {
     #[test]
     fn native_logs_and_unknown_formats_are_unsupported() {
         for name in ["f-0_0-1-2_10_1.log.parquet", "f-0_0-1-2_10_1.deletes.new", "f-0_0-1-2_10.vortex"] {
-            assert_eq!(unsupported(name).unwrap().0.as_str(), "10", "{name}");
+            assert_eq!(unsupported(name, false).unwrap().0.as_str(), "10", "{name}");
+            assert_eq!(unsupported(name, true).is_none(), name.ends_with(".parquet"), "{name}");
         }
         for name in [
             "f-0_0-1-2_10.parquet",
@@ -71,7 +75,7 @@ mod tests {
             "report_of_2024.csv",
             "_SUCCESS",
         ] {
-            assert!(unsupported(name).is_none(), "{name}");
+            assert!(unsupported(name, false).is_none() && unsupported(name, true).is_none(), "{name}");
         }
     }
 }

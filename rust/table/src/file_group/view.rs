@@ -26,6 +26,7 @@ pub(super) const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
 pub struct FileSystemView<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
+    pub(super) has_native_logs: bool,
     query_instant: Option<RequestedTime>,
     kept: Option<Vec<PartitionFiles>>,
     pub(super) pending_compactions: ByGroup,
@@ -87,6 +88,7 @@ impl<'a> FileSystemView<'a> {
         Self {
             timeline,
             layout: config.layout(),
+            has_native_logs: config.version.has_native_logs(),
             query_instant,
             kept: None,
             pending_compactions,
@@ -205,7 +207,9 @@ impl<'a> FileSystemView<'a> {
             draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
         draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
-        check_are_inline(files, &draft.logs)?;
+        if !self.has_native_logs {
+            check_are_inline(files, &draft.logs)?;
+        }
         let base_file = self.base_file(files, draft.bases)?;
         let log_file = |log: ListedLog| {
             let path = files.path(&log.name.name);
@@ -261,7 +265,7 @@ impl<'a> FileSystemView<'a> {
     }
 }
 
-/// Refuses native logs. Without them a slice would have other rows.
+/// Refuses native logs in a table of an older version. Without them a slice would have other rows.
 fn check_are_inline(files: &PartitionFiles, logs: &[ListedLog]) -> Result<()> {
     let refused =
         |log: &ListedLog| log.name.check_is_inline().map_err(|error| error.in_file(files.path(&log.name.name)));

@@ -149,6 +149,7 @@ impl OpenTable {
             rewrites_deletes: false,
             // Services compare them for all slices at once, before they read one: `check_logs`.
             checks_lengths: false,
+            images_are_data: false,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants: self.timeline.instant_filter(self.timeline.latest_visible()),
             range: None,

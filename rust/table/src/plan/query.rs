@@ -192,6 +192,7 @@ impl OpenTable {
             deletes,
             rewrites_deletes: false,
             checks_lengths: self.checks_lengths(),
+            images_are_data: self.config.version.has_native_logs(),
             commits_by_block: commits_by_block || self.config.layout() == TimelineLayout::V1,
             instants,
             range,

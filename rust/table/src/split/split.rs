@@ -64,6 +64,10 @@ pub struct Query {
     /// were listed from storage, which does not know what their lengths should be.
     #[serde(default)]
     pub checks_lengths: bool,
+    /// Whether the images of changes are without meta columns, as those of Hudi 1.3: in tables of version 10, which
+    /// earlier releases do not read.
+    #[serde(default)]
+    pub images_are_data: bool,
     /// Whether log files may have uncommitted blocks, which the instant of the block identifies (up to table version
     /// 7).
     pub commits_by_block: bool,

@@ -201,7 +201,10 @@ impl Images<'_> {
     }
 
     fn log_file(&self, (path, len): WrittenFile) -> Result<LogFile> {
-        log_file_name(&path)?;
+        let name = log_file_name(&path)?;
+        if !self.table.config.version.has_native_logs() {
+            name.check_is_inline().map_err(|error| error.in_file(&path))?;
+        }
         let len = self.table.len_of(&path, len)?;
         Ok(LogFile { path, len, etag: None })
     }
@@ -268,9 +271,7 @@ impl Group {
 fn log_file_name(path: &str) -> Result<LogFileName> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let invalid = || Error::invalid_table(format!("invalid commit metadata: {path:?} is not the name of a log file"));
-    let name = LogFileName::parse(name).ok_or_else(invalid)?;
-    name.check_is_inline().map_err(|error| error.in_file(path))?;
-    Ok(name)
+    LogFileName::parse(name).ok_or_else(invalid)
 }
 
 fn gone(group: &Group, what: &str) -> Error {

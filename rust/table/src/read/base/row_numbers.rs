@@ -46,7 +46,7 @@ pub(in crate::read) fn are_known(blocks: &LogBlocks, base: &dyn MergeBase) -> Re
 /// them.
 fn end_of_positions(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: &RequestedTime) -> Option<u64> {
     let header = &found.block.header;
-    // Positions are in ascending order, the records of an HFile block in the order of their keys.
+    // Positions ascend in inline logs, the records of an HFile block are in the order of their keys.
     let is_of_base = found.block.kind != BlockKind::Sound(BlockType::HfileData)
         && header
             .bytes(HeaderKey::BaseFileInstantTimeOfRecordPositions)
@@ -56,7 +56,7 @@ fn end_of_positions(file: &Arc<dyn FileSource>, found: &BlockRef, base_instant: 
     }
     // Positions that cannot be decoded are ignored: keys are available.
     let numbers = block_positions(file, &found.block).ok()??;
-    numbers.last().map(|last| last.saturating_add(1))
+    numbers.into_iter().max().map(|last| last.saturating_add(1))
 }
 
 /// Appends row numbers to the columns of batches. `rows` are the numbers of their rows, in order.

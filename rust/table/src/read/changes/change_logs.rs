@@ -6,15 +6,15 @@
 //! | `DATA_BEFORE` | op, `record_key`, before | the record's | by key, from the slice |
 //! | `DATA_BEFORE_AFTER` | op, `ts_ms`, before, after | the record's | the record's |
 //!
-//! If a record has a field for an image, but no value, the image is the string `null`, as in Hudi. Images are looked up
-//! for many records at a time, and the rows that are scanned for them are not kept.
+//! If a record has a field for an image, but no value, the image is the string `null`, as in Hudi; of a native change
+//! log it is null, and its images have the format of rows. Images are looked up for many records at a time, and the rows
+//! that are scanned for them are not kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
-use bytes::Bytes;
 
 use super::change_batch::{ChangeBatch, ChangeOperation};
 use super::image_text::ImageFormat;
@@ -24,12 +24,13 @@ use crate::read::logs::log_blocks::{LogFrames, note};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
-use mortice_avro::{self as avro, ArrowMapping, Datum, DecodeProgram, Decoder, Field, Type};
+use mortice_avro::{self as avro, Field, Type};
+use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::meta_columns;
+use mortice_formats::base_file::BaseBatches;
 use mortice_formats::filter::{Filter, Literal, Operator, Term};
-use mortice_formats::log::content::avro_data;
-use mortice_formats::log::{Block, BlockKind, BlockType, HeaderKey};
+use mortice_formats::log::{self, Block, BlockKind, BlockType, HeaderKey};
 use mortice_merge::config::CdcMode;
 use mortice_storage::{self as storage, FileSource, Storage};
 
@@ -64,12 +65,10 @@ pub(in crate::read) struct ChangeLogs {
 
 /// The records of one block.
 struct Records {
-    content: Bytes,
-    datums: VecDeque<Datum>,
-    program: Arc<DecodeProgram>,
+    batches: BaseBatches,
     schema: avro::Schema,
-    path: String,
-    content_at: u64,
+    /// The format of their images.
+    form: ImageFormat,
 }
 
 impl ChangeLogs {
@@ -108,21 +107,21 @@ impl ChangeLogs {
     pub(in crate::read) fn next(&mut self) -> Result<Option<ChangeBatch>> {
         loop {
             if let Some(records) = &mut self.records
-                && let Some(decoded) =
-                    records.next(self.at_once, self.query.options.batch_limit(self.memory_limit).bytes())?
+                && let Some(decoded) = records.batches.next().transpose()?
             {
                 self.report.edit().records_read += decoded.num_rows() as u64;
-                let schema = records.schema.clone();
-                return self.changes(&schema, &decoded).map(Some);
+                let (schema, form) = (records.schema.clone(), records.form);
+                return self.changes((&schema, form), &decoded).map(Some);
             }
             let Some((source, block)) = self.blocks.pop_front() else {
                 let Some(file) = self.files.pop_front() else { return Ok(None) };
                 self.frame(&file)?;
                 continue;
             };
-            let storage = (block.content.start, block.index);
-            let marked = |error: Error| error.offset_from(storage.0).in_block(storage.1).in_file(source.path());
-            self.records = Some(Records::read(source.as_ref(), &block).map_err(marked)?);
+            let bytes = self.query.options.batch_limit(self.memory_limit).bytes();
+            let limit = BatchLimit::with_rows(self.at_once).with_bytes(bytes);
+            let marked = |error: Error| error.in_block(block.index).in_file(source.path());
+            self.records = Some(Records::read(&source, &block, limit).map_err(marked)?);
         }
     }
 
@@ -142,7 +141,7 @@ impl ChangeLogs {
         seen.check(file, &self.query, &self.storage, &self.report)
     }
 
-    fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<ChangeBatch> {
+    fn changes(&self, of: (&avro::Schema, ImageFormat), records: &RecordBatch) -> Result<ChangeBatch> {
         let text = |name: &str| {
             let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
             column.ok_or_else(|| Error::corrupt(format!("invalid change log: its records have no string field {name}")))
@@ -151,22 +150,22 @@ impl ChangeLogs {
         let happened = |operation: ChangeOperation, row: usize| {
             operations.is_valid(row) && operations.value(row) == operation.text()
         };
+        let rows = ImageFormat::of_rows(&self.query);
         let (before, after) = match self.mode {
-            CdcMode::DataBeforeAfter => (Some(images(schema, records, BEFORE)?), Some(images(schema, records, AFTER)?)),
+            CdcMode::DataBeforeAfter => (Some(images(of, records, BEFORE)?), Some(images(of, records, AFTER)?)),
             CdcMode::DataBefore => {
-                let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, text(RECORD_KEY)?, |row| {
+                let after = self.looked_up(self.images.after.as_ref(), rows, text(RECORD_KEY)?, |row| {
                     !happened(ChangeOperation::Delete, row)
                 })?;
-                (Some(images(schema, records, BEFORE)?), Some(after))
+                (Some(images(of, records, BEFORE)?), Some(after))
             }
             CdcMode::OpKeyOnly => {
                 let keys = text(RECORD_KEY)?;
                 let is_new = |row| happened(ChangeOperation::Insert, row);
                 let before =
                     self.looked_up(self.images.before.as_ref(), self.images.form_before, keys, |row| !is_new(row))?;
-                let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, keys, |row| {
-                    !happened(ChangeOperation::Delete, row)
-                })?;
+                let after = self
+                    .looked_up(self.images.after.as_ref(), rows, keys, |row| !happened(ChangeOperation::Delete, row))?;
                 (Some(before), Some(after))
             }
         };
@@ -213,45 +212,28 @@ impl ChangeLogs {
 }
 
 impl Records {
-    fn read(source: &dyn FileSource, block: &Block) -> Result<Self> {
+    fn read(source: &Arc<dyn FileSource>, block: &Block, limit: BatchLimit) -> Result<Self> {
         let Some(text) = block.header.get(HeaderKey::Schema) else {
             return Err(Error::corrupt("invalid change log: SCHEMA is missing in the header of a block"));
         };
         let schema = avro::Schema::parse(&text)?;
-        let content = source.read(block.content.clone())?;
-        let datums = avro_data::records(&content)?.datums.into();
-        let program = Arc::new(DecodeProgram::compile_all(&schema, &schema, ArrowMapping::File)?);
-        let (path, content_at) = (source.path().to_owned(), block.content.start);
-        Ok(Self { content, datums, program, schema, path, content_at })
-    }
-
-    fn next(&mut self, most: usize, most_bytes: usize) -> Result<Option<RecordBatch>> {
-        if self.datums.is_empty() {
-            return Ok(None);
-        }
-        let mut bytes = 0_usize;
-        let fits = self.datums.iter().take(most).take_while(|datum| {
-            let is_before = bytes < most_bytes;
-            bytes = bytes.saturating_add(datum.len as usize);
-            is_before
-        });
-        let some: Vec<Datum> = self.datums.drain(..fits.count()).collect();
-        let mut decoder = Decoder::new(Arc::clone(&self.program));
-        let decoded = decoder.decode(&self.content, &some).and_then(|()| decoder.finish());
-        decoded.map(Some).map_err(|error| error.offset_from(self.content_at).in_file(&self.path))
+        let (_, batches) = log::LogFile::new(Arc::clone(source)).record_batches(block, limit)?;
+        // Images of native logs are rows of the engine (`CDCFileGroupIterator.cdcRecordImageToJson`).
+        let form = if block.is_native { ImageFormat::DataRow } else { ImageFormat::Record };
+        Ok(Self { batches, schema, form })
     }
 }
 
 /// Returns the images that records contain.
-fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<ArrayRef> {
+fn images((schema, form): (&avro::Schema, ImageFormat), records: &RecordBatch, name: &str) -> Result<ArrayRef> {
     let wrong = || Error::corrupt(format!("invalid change log: its records have no record field {name}"));
     let fields: &[Field] = match schema.field(name).map(|field| field.ty.non_null()) {
         Some(Type::Record(record)) => &record.fields,
         _ => return Err(wrong()),
     };
     let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
-    let strings = ImageFormat::Record.images_of_records(fields, column)?;
-    if strings.null_count() == 0 {
+    let strings = form.images_of_records(fields, column)?;
+    if strings.null_count() == 0 || form == ImageFormat::DataRow {
         return Ok(Arc::new(strings));
     }
     let strings: StringArray = strings.iter().map(|text| Some(text.unwrap_or(NONE))).collect();

@@ -97,7 +97,7 @@ impl ChangeReader {
     fn form_of_merged(&self) -> ImageFormat {
         match self.rows.query.options.semantics {
             MergeSemantics::V0x => ImageFormat::Record,
-            MergeSemantics::V1x => ImageFormat::Row,
+            MergeSemantics::V1x => ImageFormat::of_rows(&self.rows.query),
         }
     }
 
@@ -110,7 +110,8 @@ impl ChangeReader {
             State::Whole(reader, operation) => {
                 let Some(rows) = reader.next() else { return Ok(None) };
                 let table = avro::Schema::parse(&self.rows.query.schema)?;
-                Ok(Some(ChangeBatch::all(*operation, ImageFormat::Row.images_of_batch(&table, &rows?)?)))
+                let form = ImageFormat::of_rows(&self.rows.query);
+                Ok(Some(ChangeBatch::all(*operation, form.images_of_batch(&table, &rows?)?)))
             }
             State::Logs(changes) => changes.next(),
             State::ChangeLogs(logs) => logs.next(),

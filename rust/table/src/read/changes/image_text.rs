@@ -29,26 +29,38 @@ use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::split::Query;
 use mortice_avro::{self as avro, Field, Type, shortest};
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::names::meta_columns;
 
 /// The maximum size of a string column, given by Arrow's offsets.
 const MOST_BYTES: usize = i32::MAX as usize;
 
-/// One of Hudi's two formats.
+/// One of the formats of Hudi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum ImageFormat {
     /// A row of Spark, serialized by Jackson.
     Row,
+    /// The same without meta columns (Hudi 1.3, `CDCFileGroupIterator.convertBufferedRecordToJsonString`).
+    DataRow,
     /// The string representation of an Avro record.
     Record,
 }
 
 impl ImageFormat {
+    /// Returns the format of the rows of a query.
+    pub(in crate::read) fn of_rows(query: &Query) -> Self {
+        if query.images_are_data { Self::DataRow } else { Self::Row }
+    }
+
     /// Returns the rows of a batch, whose columns are fields of the table.
     pub(in crate::read) fn images_of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
         let schema = rows.schema();
-        let columns = schema.fields().iter().zip(rows.columns()).map(|(column, array)| {
+        let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == meta_columns::OPERATION;
+        let is_in_image = |name: &str| self != Self::DataRow || !is_meta(name);
+        let columns = schema.fields().iter().zip(rows.columns()).filter(|(column, _)| is_in_image(column.name()));
+        let columns = columns.map(|(column, array)| {
             let field = table.field(column.name()).ok_or_else(|| misfit(column.name()))?;
             Ok((name_of(&field.name), self.bind(&field.ty, array.as_ref())?))
         });
@@ -177,7 +189,7 @@ impl ImageFormat {
         let bound = branches.zip(members.columns()).map(|(branch, array)| self.bind(branch, array.as_ref()));
         let bound = bound.collect::<Result<Vec<_>>>()?;
         Ok(match self {
-            Self::Row => {
+            Self::Row | Self::DataRow => {
                 let named = bound.into_iter().enumerate().map(|(at, bound)| (name_of(&format!("member{at}")), bound));
                 CellData::Struct(named.collect())
             }
@@ -189,7 +201,7 @@ impl ImageFormat {
         out.push('{');
         let mut is_first = true;
         for (name, bound) in fields {
-            if self == Self::Row && bound.is_null(row) {
+            if self != Self::Record && bound.is_null(row) {
                 continue;
             }
             if !std::mem::take(&mut is_first) {
@@ -228,7 +240,7 @@ impl ImageFormat {
             CellData::Bytes(array, is_fixed) => self.write_bytes(array.value(row), *is_fixed, out),
             CellData::Fixed(array) => self.write_bytes(array.value(row), true, out),
             CellData::Decimals(array, scale, width) => match self {
-                Self::Row => avro::write_decimal(array.value(row), *scale, out),
+                Self::Row | Self::DataRow => avro::write_decimal(array.value(row), *scale, out),
                 Self::Record => {
                     let bytes = array.value(row).to_be_bytes();
                     match width {
@@ -245,7 +257,7 @@ impl ImageFormat {
             }
             CellData::Map(array, keys, values) => {
                 written(array.value_offsets(), row, ['{', '}'], out, |entry, out| {
-                    if self == Self::Row && values.is_null(entry) {
+                    if self != Self::Record && values.is_null(entry) {
                         return Ok(false);
                     }
                     write_text(keys.value(entry).chars(), out);
@@ -265,7 +277,7 @@ impl ImageFormat {
 
     fn write_bytes(self, bytes: &[u8], is_fixed: bool, out: &mut String) {
         match (self, is_fixed) {
-            (Self::Row, _) => {
+            (Self::Row | Self::DataRow, _) => {
                 out.push('"');
                 STANDARD.encode_string(bytes, out);
                 out.push('"');

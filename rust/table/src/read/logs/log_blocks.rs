@@ -16,6 +16,8 @@ use mortice_storage::{FileSource, KnownFile, PrefixSource, Storage};
 
 /// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
+    /// The partition of the slice.
+    pub(in crate::read) partition: String,
     pub(in crate::read) files: Vec<Arc<dyn FileSource>>,
     pub(in crate::read) blocks: Vec<BlockRef>,
 }
@@ -76,7 +78,7 @@ pub(in crate::read) fn scan(split: &Split, storage: &Arc<dyn Storage>, report: &
     edited.rolled_back += valid.rolled_back;
     edited.uncommitted += valid.uncommitted;
     drop(edited);
-    let found = LogBlocks { files, blocks: valid.finish()? };
+    let found = LogBlocks { partition: split.slice.partition.clone(), files, blocks: valid.finish()? };
     let blocks = found.blocks.iter().map(|one| (&one.block, found.files.get(one.file).map(|file| file.path())));
     check_schemas(blocks, &split.query, storage, report)?;
     Ok(found)
@@ -115,11 +117,7 @@ impl LogFrames {
 
 fn open_log(storage: &dyn Storage, log: &LogFile, len: u64, query: &Query) -> Result<Arc<dyn FileSource>> {
     let known = KnownFile { len, ..known_log(log) };
-    let name = LogFileName::parse(log.name());
-    if let Some(name) = &name {
-        name.check_is_inline().map_err(|error| error.in_file(storage.full_path(&log.path)))?;
-    }
-    open_planned(storage, &log.path, &known, query).map_err(|error| match name {
+    open_planned(storage, &log.path, &known, query).map_err(|error| match LogFileName::parse(log.name()) {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })

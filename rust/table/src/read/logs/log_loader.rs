@@ -22,7 +22,7 @@ use mortice_base::names::{FieldNames, meta_columns};
 use mortice_formats::log::content::avro_data::RecordFrames;
 use mortice_formats::log::content::deleted::DeletedKeys;
 use mortice_formats::log::content::{delete, hfile_data, parquet_data};
-use mortice_formats::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
+use mortice_formats::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions, deleted_keys};
 use mortice_merge::keys::KeyColumns;
 use mortice_merge::keys::RecordKey;
 use mortice_merge::merge::{LogBatch, LogKind, LogSink};
@@ -75,6 +75,8 @@ struct LoadState<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
     memory: &'m mut SliceMemory,
+    /// The partition of the slice.
+    partition: &'m str,
     compiled: HashMap<CompiledFor, CompiledDecoders>,
     /// The row numbers of base rows that the remaining records of the block update; empty if records are merged by key.
     numbers: VecDeque<u64>,
@@ -106,7 +108,8 @@ impl<'a> LogLoader<'a> {
     ) -> Result<LogRecords> {
         let is_first = memory.begin_pass();
         let records = LogRecords::new(Arc::clone(self.projected), self.report.clone());
-        let mut loading = LoadState { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
+        let (compiled, numbers) = (HashMap::new(), VecDeque::new());
+        let mut loading = LoadState { merger, records, memory, partition: &blocks.partition, compiled, numbers };
         let mut read_in_all = 0;
         let count = blocks.blocks.len();
         let some_blocks = blocks.blocks.get(some.clone());
@@ -138,9 +141,13 @@ impl<'a> LogLoader<'a> {
         }
         let mut content = || loading.memory.content(file.as_ref(), found.block.content.clone());
         match &found.block.kind {
+            BlockKind::Sound(BlockType::Delete) if found.block.is_native => {
+                let deletes = deleted_keys(file, &found.block, Some(loading.partition))?;
+                self.load_deletes(deletes, &Bytes::new(), location, loading)
+            }
             BlockKind::Sound(BlockType::Delete) => {
                 let content = content()?;
-                self.load_deletes(content, location, loading)
+                self.load_deletes(delete::deletes(&content)?, &content, location, loading)
             }
             _ if found.block.content.is_empty() => Ok(0),
             BlockKind::Sound(BlockType::AvroData) => {
@@ -240,7 +247,8 @@ impl<'a> LogLoader<'a> {
         let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
-        let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
+        let key = if found.block.is_native { Some(hfile_data::NATIVE_KEY_FIELD) } else { self.keys.key_column() };
+        let unpack = || hfile_data::as_avro(file, content, &schema, key, wanted);
         let decompressed = loading.memory.converted(file.as_ref(), content.start, unpack)?;
         let location = BlockLocation::new(file.as_ref(), &found.block, true);
         self.load_avro(found, decompressed, &location, loading).map_err(|error| location.mark(error))
@@ -335,15 +343,21 @@ impl<'a> LogLoader<'a> {
         self.projected.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
-    fn load_deletes(&self, content: Bytes, location: &BlockLocation, loading: &mut LoadState<'_>) -> Result<usize> {
-        let deletes = delete::deletes(&content)?;
+    /// Adds deleted keys to the merge. Bytes of `content` are held already.
+    fn load_deletes(
+        &self,
+        deletes: DeletedKeys,
+        content: &Bytes,
+        location: &BlockLocation,
+        loading: &mut LoadState<'_>,
+    ) -> Result<usize> {
         let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, location.instant())).transpose()?;
         let DeletedKeys { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
         let numbers = loading.next_numbers(&self.keys.key, deleted.len())?;
         let keys = self.keys.deleted_keys(&deleted, &text, &numbers);
-        let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, &content)?)?;
+        let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, content)?)?;
         loading.merger.add(
             source,
             &LogBatch {
