@@ -73,6 +73,7 @@ __all__ = [
     "Stream",
     "SyncOptions",
     "Table",
+    "UpgradeResult",
     "VerifyResult",
     "__version__",
     "abort_task_insert",

@@ -3,14 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::stopped_services::{FIRST, Table};
 use super::stops;
-use mortice_base::error::{ErrorKind, Result};
+use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::writable_table::WritableTable;
 use mortice_merge::config::TableType;
-use mortice_services::transaction::Transaction;
+use mortice_services::transaction::{CommitExtra, Transaction};
 use mortice_services::{UpgradeRequest, UpgradeResult, VersionChange, plan_upgrade, run_upgrade};
+use mortice_storage::LocalStorage;
+use mortice_storage::failing_store::FailingStore;
 use mortice_table::timeline::WriteOperation;
 
 const NEXT: (&str, &str, i64) = ("n", "x", 1);
@@ -57,7 +60,7 @@ fn instants(table: &Table) -> BTreeSet<(String, String)> {
 fn stop_everywhere(from: u8, to: u8, table_type: TableType, is_lost: bool) -> usize {
     let origin = written(from, table_type);
     let (rows, before) = (origin.rows(false), instants(&origin));
-    for stopped in stops(7) {
+    for stopped in stops(61) {
         let context = format!("{from} to {to}, {table_type:?}, stopped at {stopped}, lost {is_lost}");
         let table = origin.copy();
         let (failing, store) = table.failing(stopped, is_lost);
@@ -132,16 +135,18 @@ fn the_other_direction_and_other_versions_are_refused() {
 }
 
 #[test]
-fn a_write_that_began_before_does_not_complete_after() {
+fn a_write_that_began_before_does_not_go_on_after() {
     for (from, to) in [(8, 9), (6, 8)] {
         let table = Table::new(from).with_logs(&[]);
-        let target = std::sync::Arc::new(WritableTable::open(&table.location(), &BTreeMap::new(), "upsert").unwrap());
+        let target = Arc::new(WritableTable::open(&table.location(), &BTreeMap::new(), "upsert").unwrap());
         // It was rolled back by the upgrade, as the only writer of the table.
         let begun = Transaction::begin(&target, WriteOperation::Upsert).unwrap();
         assert_eq!(change(&table, request(from, to)).unwrap().rolled_back, [begun.instant().clone()]);
-        let error = begun.commit(Vec::new(), &Default::default()).unwrap_err();
+        let error = begun.commit(Vec::new(), &CommitExtra::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
-        assert!(error.to_string().contains(&format!("version {from}")), "{error}");
+        let error = Transaction::begin(&target, WriteOperation::Upsert).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
+        assert!(error.to_string().contains(&format!("version {from} when")), "{error}");
         now(&table).check_rows(&Table::new(to).with_logs(&[]).rows(false), "after");
         now(&table).check_clean("after");
     }
@@ -156,11 +161,23 @@ fn a_writer_that_is_alive_is_waited_for() {
     let table = Table::new(8).with_logs(&[]);
     let options: BTreeMap<String, String> =
         shared.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let target = std::sync::Arc::new(WritableTable::open(&table.location(), &options, "upsert").unwrap());
+    let target = Arc::new(WritableTable::open(&table.location(), &options, "upsert").unwrap());
     let begun = Transaction::begin(&target, WriteOperation::Upsert).unwrap();
     let error = run_upgrade(&table.location(), &request(8, 9), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
-    begun.commit(Vec::new(), &Default::default()).unwrap();
+    begun.abort(&Error::internal("stop")).unwrap();
     run_upgrade(&table.location(), &request(8, 9), &options).unwrap();
     assert_eq!((now(&table).version, now(&table).rows(true).len()), (9, FIRST.len()));
+}
+
+#[test]
+fn logs_keep_a_table_of_remote_storage_at_8() {
+    let table = Table::new(8).with_logs(&[]);
+    let store = FailingStore::new(LocalStorage::new(&table.uri(), true), usize::MAX, false).remote();
+    let remote = Table { folder: Rc::clone(&table.folder), version: 8, store: Some(Arc::new(store)) };
+    let plan = |table: &Table| plan_upgrade(&table.location(), &request(8, 6), &BTreeMap::new());
+    let error = plan(&remote).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("times of files"), "{error}");
+    assert!(plan(&table).is_ok());
 }

@@ -260,9 +260,10 @@ impl WritableTable {
     /// Opens the table as it is now.
     ///
     /// # Errors
-    /// As for [`OpenTable::open`].
+    /// `WriteConflict` if it was upgraded or downgraded since it was opened; as for [`OpenTable::open`].
     pub fn reopen(&self) -> Result<Arc<OpenTable>> {
         let table = self.location.open_table(on_damage(self.options.given_text(ON_DAMAGE))?)?;
+        check_same_version(&self.config, &table.config).map_err(|error| error.in_file(self.uri()))?;
         Ok(self.remember(table))
     }
 
@@ -404,7 +405,6 @@ impl WritableTable {
         if table.config == *self.config {
             return Ok(());
         }
-        check_same_version(&self.config, &table.config).map_err(|error| error.in_file(self.uri()))?;
         check_writes(&self.location, table)?;
         self.checked
             .as_ref()

@@ -58,15 +58,13 @@ impl<'a> LayoutChange<'a> {
     /// Writes the archive and the timeline. What an attempt that was stopped has left is deleted before.
     ///
     /// # Errors
-    /// `Unsupported` for a table whose logs Hudi 1.x would take for later ones; those of reading the timeline and of
-    /// the storage.
+    /// Those of reading the timeline and of the storage.
     pub(super) fn write(&self) -> Result<()> {
         let files = list_table(self.before.storage.as_ref())?;
         let times = match self.after.layout() {
             TimelineLayout::V2 => CompletionTimes::from_files(&files),
             TimelineLayout::V1 => CompletionTimes::default(),
         };
-        let has_logs = files.iter().any(|partition| !partition.log_files.is_empty());
         delete_instants(self.store, &self.after.timeline_folder, self.after.layout())?;
         let after = ServiceTable::with_config(self.store, self.after, &self.before.timeline);
         delete_archive(&after)?;
@@ -83,7 +81,7 @@ impl<'a> LayoutChange<'a> {
             let new = self
                 .converted(file, status, &content, &times)
                 .map_err(|error| error.in_file(old.path(&file.file_name)))?;
-            self.put(&new, has_logs)
+            self.put(&new)
         };
         parallel::map(&found, self.store.requests_at_once(), write).map(drop)
     }
@@ -115,18 +113,13 @@ impl<'a> LayoutChange<'a> {
 
     /// In layout 1 Hudi 1.x takes the time of the file for the completion time. By a later one it would merge logs that
     /// were compacted with the base files of their compactions.
-    fn put(&self, new: &NewFile, has_logs: bool) -> Result<()> {
+    fn put(&self, new: &NewFile) -> Result<()> {
         let path = format!("{}/{}", self.after.timeline_folder, new.name);
         self.store.put(&path, &new.content, None)?;
-        let Some(completed_ms) = new.completed_ms else { return Ok(()) };
-        if !self.store.set_modified(&path, completed_ms)? && has_logs {
-            return Err(Error::unsupported(
-                "a downgrade below table version 8 while there are log files, on storage whose files do not keep a time that they are \
-                 given: Hudi 1.x would merge compacted logs again; delete them by a clean (hoodie.clean.commits.retained=1), then run it \
-                 again",
-            ));
+        match new.completed_ms {
+            Some(completed_ms) => self.store.set_modified(&path, completed_ms).map(drop),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

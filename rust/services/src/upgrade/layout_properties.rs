@@ -6,7 +6,7 @@ use super::merge_properties::{
     BY_COMMIT_TIME, BY_EVENT_TIME, BY_PAYLOAD, COMMIT_TIME, CUSTOM, DEFAULT_CLASS, EVENT_TIME, LATEST_CLASS,
     legacy_class, stored_class,
 };
-use super::property_changes::{MERGE_MODE, ORDERING, PAYLOAD, PRECOMBINE, PropertyChanges, STRATEGY};
+use super::property_set::{MERGE_MODE, ORDERING, PAYLOAD, PRECOMBINE, PropertyChanges, STRATEGY};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{PayloadClass, Properties};
 

@@ -1,7 +1,7 @@
 //! Payload classes of version 8, and the merge modes of version 9 that are the same (`EightToNineUpgradeHandler`,
 //! `NineToEightDowngradeHandler`; RFC 97).
 
-use super::property_changes::{MERGE_MODE, ORDERING, PAYLOAD, PRECOMBINE, PropertyChanges, STRATEGY};
+use super::property_set::{MERGE_MODE, ORDERING, PAYLOAD, PRECOMBINE, PropertyChanges, STRATEGY};
 use mortice_merge::config::{PayloadClass, Properties};
 
 pub(super) const COMMIT_TIME: &str = "COMMIT_TIME_ORDERING";

@@ -5,6 +5,7 @@
 //! | `request` | what is asked for, and what was done |
 //! | `version_path` | the steps between two versions |
 //! | `property_changes` | what steps do to the table's properties |
+//! | `property_set` | the properties that they set and remove |
 //! | `merge_properties` | payload classes, and the merge modes of version 9 |
 //! | `layout_properties` | properties that versions up to 7 store differently |
 //! | `key_generators` | types and classes of key generators |
@@ -26,6 +27,7 @@ mod layout_change;
 mod layout_properties;
 mod merge_properties;
 mod property_changes;
+mod property_set;
 mod request;
 mod run;
 mod settle;

@@ -1,25 +1,17 @@
 //! What steps do to a table's properties. As in Hudi, each step looks at the properties from before the first one; what
 //! one of them removes is not there in the end, even if another one has added it (`UpgradeDowngrade.run`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::property_set::{ORDERING, PRECOMBINE, PropertyChanges};
 use super::version_path::VersionStep;
 use super::{layout_properties, merge_properties};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{Properties, PropertiesFile, TableConfig};
 
-/// Names of properties, of which a newer one of the same meaning is written beside the older.
-pub(super) const MERGE_MODE: &str = "hoodie.record.merge.mode";
-pub(super) const STRATEGY: &str = "hoodie.record.merge.strategy.id";
-const OLD_STRATEGY: &str = "hoodie.compaction.record.merger.strategy";
-pub(super) const PAYLOAD: &str = "hoodie.compaction.payload.class";
-pub(super) const ORDERING: &str = "hoodie.table.ordering.fields";
-pub(super) const PRECOMBINE: &str = "hoodie.table.precombine.field";
 const VERSION: &str = "hoodie.table.version";
 const LAYOUT: &str = "hoodie.timeline.layout.version";
 const STORAGE_LAYOUT: &str = "hoodie.table.storage.layout";
-/// Older names that Hudi sets together with a property (`ConfigProperty.getAlternatives`).
-const ALTERNATIVES: [(&str, &str); 2] = [(STRATEGY, OLD_STRATEGY), (ORDERING, PRECOMBINE)];
 
 /// A property that is changed: its name, and its values before and after; none where it is not set.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,23 +24,6 @@ pub struct ChangedProperty {
     pub after: Option<String>,
 }
 
-/// Properties that steps set and remove.
-#[derive(Debug, Default)]
-pub(super) struct PropertyChanges {
-    added: BTreeMap<&'static str, String>,
-    removed: BTreeSet<&'static str>,
-}
-
-impl PropertyChanges {
-    pub(super) fn set(&mut self, name: &'static str, value: &str) {
-        self.added.insert(name, value.to_owned());
-    }
-
-    pub(super) fn remove(&mut self, name: &'static str) {
-        self.removed.insert(name);
-    }
-}
-
 /// Changes the properties of a table by steps to `version`.
 ///
 /// # Errors
@@ -59,15 +34,7 @@ pub(super) fn change_properties(file: &mut PropertiesFile, steps: &[VersionStep]
     for step in steps {
         of_step(*step, &before, &mut changes)?;
     }
-    for (name, value) in &changes.added {
-        file.set(name, value);
-        for (_, older) in ALTERNATIVES.iter().filter(|(newer, _)| newer == name) {
-            file.set(older, value);
-        }
-    }
-    for name in &changes.removed {
-        file.remove(name);
-    }
+    changes.apply(file);
     file.set(VERSION, &version.to_string());
     file.set(LAYOUT, if version < 8 { "1" } else { "2" });
     // The reader's own rules: contradictions are found before anything is written.
@@ -106,8 +73,11 @@ pub(super) fn changed_properties(before: &PropertiesFile, after: &PropertiesFile
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde::Deserialize;
 
+    use super::super::property_set::{MERGE_MODE, PAYLOAD, STRATEGY};
     use super::*;
 
     /// Properties before and after a step by Hudi 1.2.0 (`tests/support/hudi/hudi_upgrades.py`).

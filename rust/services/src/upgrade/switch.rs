@@ -14,6 +14,8 @@ use mortice_storage::FileStore;
 use mortice_table::file_group::list_table;
 use mortice_table::plan::OpenTable;
 
+/// What deletes logs that were compacted.
+const CLEAN: &str = "hoodie.clean.policy=KEEP_LATEST_FILE_VERSIONS, hoodie.clean.fileversions.retained=1";
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
 /// The folders of the active timeline, up to table version 7 and from 8 on.
 const OLD_TIMELINE: &str = ".hoodie";
@@ -48,18 +50,28 @@ pub(super) fn check_files(target: &WritableTable, table: &OpenTable, steps: &[Ve
              writes the name: its updates would insert rows; write the table again, or set {WRITE_COMPLEX_KEYGEN_VALIDATION_ENABLE}=false"
         )));
     }
-    if steps.contains(&VersionStep::DownTo9) {
-        let files = list_table(table.storage.as_ref())?;
-        let native = files.iter().flat_map(|files| &files.log_files).find(|log| log.name.is_native);
-        if let Some(log) = native {
-            return Err(Error::unsupported(format!(
-                "the native log file {} below table version 10; compact the table and delete its logs by a clean \
-                 (hoodie.clean.commits.retained=1), then run it again",
-                log.name.name
-            )));
-        }
+    let has_old_times = steps.contains(&VersionStep::DownTo6) && target.store().is_remote();
+    if !has_old_times && !steps.contains(&VersionStep::DownTo9) {
+        return Ok(());
     }
-    Ok(())
+    let files = list_table(table.storage.as_ref())?;
+    let mut logs = files.iter().flat_map(|files| &files.log_files);
+    if let Some(log) = logs.clone().find(|log| log.name.is_native) {
+        return Err(Error::unsupported(format!(
+            "the native log file {} below table version 10; compact the table and delete its logs by a clean ({CLEAN}), then run it \
+             again",
+            log.name.name
+        )));
+    }
+    match logs.next().filter(|_| has_old_times) {
+        None => Ok(()),
+        Some(log) => Err(Error::unsupported(format!(
+            "a downgrade below table version 8 with log files, such as {}, on storage that does not set the times of files: Hudi 1.x \
+             reads from them when commits were completed, and would merge compacted logs again; delete the logs by a clean ({CLEAN}), \
+             then run it again",
+            log.name.name
+        ))),
+    }
 }
 
 /// Changes the version, if the table is ready. Until the properties are replaced, the table is as it was.

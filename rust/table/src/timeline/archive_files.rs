@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::archived_action::ArchivedAction;
 use super::instant::{Action, Instant};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
@@ -44,5 +45,23 @@ impl Timeline {
         };
         let is_archived = |instant: &&Instant| archived.contains(&(instant.requested_time.clone(), instant.action));
         Ok(completed().filter(is_archived).cloned().collect())
+    }
+
+    /// Reads all completed instants of the archive, oldest first, those that are active as well not among them.
+    ///
+    /// # Errors
+    /// Errors of reading the archive.
+    pub fn archived_actions(&self) -> Result<Vec<ArchivedAction>> {
+        let Some(folder) = &self.archive_folder else { return Ok(Vec::new()) };
+        let mut actions = match self.layout {
+            TimelineLayout::V1 => archived_v1::actions(&*self.storage, folder)?,
+            TimelineLayout::V2 => history_v2::actions(&*self.storage, folder)?,
+        };
+        actions.retain(|action| {
+            let active = self.instants_at(&action.instant.requested_time);
+            !active.iter().any(|one| one.is_same(&action.instant))
+        });
+        actions.sort_by(|one, other| one.instant.timeline_order(&other.instant));
+        Ok(actions)
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use super::archived_actions::ArchivedAction;
+use super::archived_action::ArchivedAction;
 use super::avro_value::{AvroRecord, MetadataValue};
 use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, InstantState};

@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
-use super::archived_actions::ArchivedAction;
+use super::archived_action::ArchivedAction;
 use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, InstantState};
 use super::range::{TimelineRange, WriteVisitor};

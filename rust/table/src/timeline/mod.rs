@@ -14,7 +14,7 @@
 //! | `history_v2` | the archive of layout 2 |
 //! | `archive_files` | what an archiver reads of the archive |
 //! | `archived` | archived instants, and metadata of all instants, in either layout |
-//! | `archived_actions` | the whole archive, to be written in the other layout |
+//! | `archived_action` | an instant of the archive with its metadata and plan |
 //! | `archived_since` | writes that were archived since a timeline was listed |
 //! | `compacted_logs` | log files that compactions skipped |
 //! | `range` | the range of an incremental query |
@@ -31,7 +31,7 @@
 
 mod archive_files;
 mod archived;
-mod archived_actions;
+mod archived_action;
 mod archived_since;
 mod archived_v1;
 mod avro_value;
@@ -66,7 +66,7 @@ mod writes_in_range;
 mod written_ranges;
 
 pub use archive_files::{HistoryFile, history_batches, history_files, manifest_files};
-pub use archived_actions::ArchivedAction;
+pub use archived_action::ArchivedAction;
 pub use commit_metadata::{CommitMetadata, MetadataPart, WriteStat};
 pub use hollow_commits::HollowCommitPolicy;
 pub use instant::{Action, Instant, InstantState};
