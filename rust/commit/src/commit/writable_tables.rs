@@ -3,8 +3,8 @@
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableConfig;
 
-/// Refuses tables of other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades them
-/// when it writes; version 10 has other logs, which are only read.
+/// Refuses tables of other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades
+/// them when it writes; version 10 has other logs, which are only read.
 ///
 /// # Errors
 /// `Unsupported`, with what to do.

@@ -19,8 +19,8 @@ use super::native_deletes;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_storage::FileSource;
 
-/// Returns the deleted keys of a delete block, inline or native. A native log has no partition path: `partition` is that
-/// of its file group, if it is known.
+/// Returns the deleted keys of a delete block, inline or native. A native log has no partition path: `partition` is
+/// that of its file group, if it is known.
 ///
 /// # Errors
 /// Those of reading; offsets are relative to the block's content.

@@ -1,5 +1,5 @@
-//! Record positions of native logs, in the order of the records (`LogReaderUtils.decodeRecordPositionsLongList`): base64
-//! of their number in four bytes, big-endian, and a varint for each.
+//! Record positions of native logs, in the order of the records (`LogReaderUtils.decodeRecordPositionsLongList`):
+//! base64 of their number in four bytes, big-endian, and a varint for each.
 //!
 //! Inline logs have another encoding, a bitmap ([`super::positions`]).
 

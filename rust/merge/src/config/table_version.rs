@@ -90,8 +90,8 @@ impl TableVersion {
         self.0
     }
 
-    /// Returns true if logs are native: files of the format of base files. Those that were written before an upgrade are
-    /// inline.
+    /// Returns true if logs are native: files of the format of base files. Those that were written before an upgrade
+    /// are inline.
     #[must_use]
     pub fn has_native_logs(self) -> bool {
         self.0 >= 10

@@ -7,8 +7,8 @@
 //! | `DATA_BEFORE_AFTER` | op, `ts_ms`, before, after | the record's | the record's |
 //!
 //! If a record has a field for an image, but no value, the image is the string `null`, as in Hudi; of a native change
-//! log it is null, and its images have the format of rows. Images are looked up for many records at a time, and the rows
-//! that are scanned for them are not kept.
+//! log it is null, and its images have the format of rows. Images are looked up for many records at a time, and the
+//! rows that are scanned for them are not kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
