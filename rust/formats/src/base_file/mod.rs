@@ -13,6 +13,7 @@
 //! | `footer` | the footer of a Parquet file, its checksum compared |
 //! | `page_checksums` | compares the checksums of all pages |
 //! | `bounds_check` | compares the statistics of footers with values |
+//! | `plain_parquet` | whether other Parquet readers return the rows of the table |
 //! | `pages` | the pages of Parquet column chunks, gzip inflated |
 //! | `checked_pages` | pages that are compared with the footer as they are read |
 //! | `footer_schema` | the schema in a Parquet footer, changed before the file is read |
@@ -53,6 +54,7 @@ mod page_sizes;
 mod pages;
 mod parquet;
 mod parquet_batches;
+mod plain_parquet;
 mod reader;
 mod renamed;
 mod row_ranges;
@@ -64,5 +66,6 @@ pub use batches::batches_until_end;
 pub use bounds_check::check_bounds;
 pub use open::{open, open_parquet, open_source, read_as};
 pub use page_checksums::check_pages;
+pub use plain_parquet::{PlainParquet, plain_parquet};
 pub use reader::{BaseBatches, BaseFile};
 pub use stitched::{repeated, stitched};

@@ -11,6 +11,7 @@
 //! | `evaluate` | the filter bound to a schema, and the rows of a batch that pass |
 //! | `prune` | the filter asked of bounds: which stretches of rows can hold one that passes |
 //! | `merged` | the same, of files whose rows are merged |
+//! | `spark_sql` | the filter as a condition of Spark's SQL |
 
 mod constants;
 mod evaluate;
@@ -21,6 +22,7 @@ mod literal;
 mod merged;
 mod prune;
 mod rounding;
+mod spark_sql;
 
 pub use evaluate::BoundFilter;
 pub use expr::{Filter, Literal, Operator, Term};
