@@ -9,7 +9,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from support.cases import assert_same_result, hudi_result, logs_of, queries
+from support.cases import assert_same_result, hudi_result, logs_of, queries_on_spark
 from support.frames import to_arrow
 
 pytestmark = pytest.mark.spark4
@@ -21,7 +21,7 @@ def load(spark, path, **options):
     return spark.read.format("mortice").options(**options).load(str(path))
 
 
-@pytest.mark.parametrize("query", queries(), ids=str)
+@pytest.mark.parametrize("query", queries_on_spark(), ids=str)
 def test_rows_equal_hudis_result(spark, query, table_of):
     frame = load(spark, query.table(table_of), **query.options)
     assert_same_result(query.expected, to_arrow(frame), ordered=query.ordered)

@@ -7,14 +7,14 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.spark.execution.tasks import tasks_of
-from support.cases import assert_same_result, hudi_result, queries
+from support.cases import assert_same_result, hudi_result, queries_on_spark
 from support.frames import to_arrow
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
 
 
-@pytest.mark.parametrize("query", queries(), ids=str)
+@pytest.mark.parametrize("query", queries_on_spark(), ids=str)
 def test_rows_equal_hudis_result(spark, query, table_of):
     frame = mortice.spark.read(spark, query.table(table_of), options=query.options)
     assert_same_result(query.expected, to_arrow(frame), ordered=query.ordered)

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 DATA = pathlib.Path(__file__).parents[1] / "data"
 TABLES = sorted(path.parent.name for path in DATA.glob("*/table.zip"))
 LOGS = sorted(path.name for path in DATA.glob("log_*"))
-NEWEST = "1.2.0"
+NEWEST = {"1.2.0", "1.3.0-SNAPSHOT"}
+"""The releases whose results count. 1.3 has written the tables of version 10, which 1.2 cannot read."""
 TYPES = ("snapshot", "read_optimized", "time_travel", "incremental", "cdc")
 IMAGES = ("before", "after")
 """The columns of CDC queries that contain JSON."""
@@ -84,7 +85,7 @@ def queries():
         results = {}
         for query in facts["queries"]:
             readers = query.get("readers") or [query.get("reader", facts["hudi_version"])]
-            if NEWEST in readers or (facts["hudi_version"] in readers and query["id"] not in results):
+            if NEWEST & set(readers) or (facts["hudi_version"] in readers and query["id"] not in results):
                 results[query["id"]] = query
         for query in results.values():
             arguments = {
@@ -92,13 +93,18 @@ def queries():
             }
             # Before 1.1, Hudi treated the begin of an incremental query as inclusive from table version 8 on, and wrote
             # the before and after images of CDC queries in another format.
-            outdated = query["type"] in {"incremental", "cdc"} and NEWEST not in (
-                query.get("readers") or [query.get("reader")]
-            )
+            readers = query.get("readers") or [query.get("reader")]
+            outdated = query["type"] in {"incremental", "cdc"} and not NEWEST & set(readers)
             if query["type"] in TYPES and not outdated and "quirk" not in query:
                 expected, path = DATA / name / query["expected"], query.get("path", "")
                 found.append(Query(name, query["id"], query["type"], arguments, expected, path))
     return found
+
+
+def queries_on_spark():
+    """Returns those of the queries that are run on Spark: of the many tables of version 10 only a few."""
+    few = ("h13_mor_event_time", "h13_mor_metadata", "h13_mor_upgraded_from_9", "h13_cow_cdc_data_before_after")
+    return [query for query in queries() if not query.case.startswith("h13_") or query.case in few]
 
 
 def hudi_result(name, query_id="snapshot"):
