@@ -141,7 +141,8 @@ SECTIONS = {
     "Read": [read, count, changes, follow, diff, history],
     "Write": [create, write, update, delete, erase],
     "Check": [health, verify, repair],
-    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, upgrade, downgrade, sync],
+    "Maintain": [maintain, compact, log_compact, cluster, clean, archive, metadata, sync],
+    "Table version": [upgrade, downgrade],
     "Go back": [rollback, savepoint, restore],
     "Shell": [completion, man],
 }

@@ -230,7 +230,7 @@ def _show_version(target: Target, done: UpgradeResult, *, is_plan: bool) -> None
     ]
     rows = [(name, before or "", after or "") for name, before, after in done.properties]
     names = ["property", "before", "after"]
-    target.show(done.to_dict(), names, rows, [line for line in lines if line], WIDEST_PATH)
+    target.show(done.to_dict(), names, rows, [line for line in lines if line])
 
 
 COLLECTED = "mortice.health"

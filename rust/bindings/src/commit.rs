@@ -69,8 +69,8 @@ result_class! {
         self.sum(|stats| stats.inserts)
     }
 
-    /// The number of rows whose key was there. A late row that loses is not counted where a base file is rewritten; it is
-    /// where rows are appended to a log, as no stored row is read.
+    /// The number of rows whose key was there. A late row that loses is not counted where a base file is rewritten; it
+    /// is where rows are appended to a log, as no stored row is read.
     #[getter]
     fn updates(&self) -> u64 {
         self.sum(|stats| stats.updates)
