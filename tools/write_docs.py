@@ -269,7 +269,9 @@ def followed_write_options() -> dict[str, list[str]]:
     older = {cells[0]: cells[4] for cells in _cells("decisions.tsv")}
     options = {}
     for name, kind, values, default, unit in _cells("values.tsv"):
-        also = "".join(f" Also: `{one}`." for one in filter(None, older.get(name, "").split(",")))
+        if name not in older:  # one of OWN_OPTIONS
+            continue
+        also = "".join(f" Also: `{one}`." for one in filter(None, older[name].split(",")))
         shown = _values(kind, values) + (f" ({unit})" if unit else "")
         options[name] = [shown, f"`{default}`" if default else "", also]
     return options

@@ -34,7 +34,7 @@ def test_the_named_tests_are_there(path):
 def test_each_finding_of_a_verification_is_explained():
     rust = (ROOT / "rust/services/src/verify/findings.rs").read_text(encoding="utf-8")
     kinds = re.findall(r'Self::\w+ => "(\w+)"', rust)
-    guide = (ROOT / "docs" / "writing.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")
     table = re.search(r"\| finding \| what it means \| what to do \|\n.*?\n\n", guide, re.DOTALL)
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.group().splitlines()[2:] if row]
     explained = [kind for cells in rows for kind in re.findall(r"`(\w+)`", cells[0])]
