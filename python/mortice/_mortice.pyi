@@ -1475,9 +1475,34 @@ class Scan:
     def schema(self) -> ArrowSchema: ...
     def splits(self, max_split_bytes: int | None = None) -> list[Split]:
         """Returns the splits. All have the same `query` object, in every call."""
+    def plain_files(self) -> PlainFiles:
+        """Returns the files whose rows another Parquet reader returns, and a scan of all other rows. Reads footers."""
     def explain(self) -> str: ...
     def stream(self) -> Stream:
         """Reads all splits, on as many threads as the table's options allow."""
+
+@final
+class PlainFiles:
+    """The files of a scan whose rows another Parquet reader returns, and a scan of all other rows."""
+
+    @property
+    def paths(self) -> list[str]:
+        """The full paths or URIs of the files."""
+
+    def columns(self) -> ArrowSchema:
+        """Returns the columns to read of the files: those of the query, then those of its filter."""
+    @property
+    def condition(self) -> str | None:
+        """The filter as a condition of Spark's SQL; None if every row passes."""
+
+    @property
+    def unbounded(self) -> list[str]:
+        """Columns of floats by whose bounds rows must not be pruned: they may leave out NaN."""
+
+    @property
+    def rest(self) -> Scan: ...
+    def explain(self) -> str:
+        """Returns a line with the number of file slices that are read in either way, and why."""
 
 @final
 class SharedQuery:

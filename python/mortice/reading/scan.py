@@ -129,6 +129,14 @@ class Scan:
         known = self._queries.get(query)
         return known if known is not None else self._queries.setdefault(query, SharedQuery(query, self._merger))
 
+    def plain_files(self) -> tuple[_mortice.PlainFiles, Scan]:
+        """Returns the files whose rows another Parquet reader returns, and a scan of all other rows.
+
+        The footers of the files are read.
+        """
+        files = self._native.plain_files()
+        return files, Scan(files.rest, self._title, self._merger)
+
     def without_columns(self) -> Scan:
         """Returns a scan of the same rows without columns, for counting."""
         return Scan(self._native.without_columns(), self._title, self._merger, limit=self._limit)

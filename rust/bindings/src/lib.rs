@@ -36,6 +36,7 @@ mod merge_rows;
 mod merger;
 mod metadata;
 mod needs;
+mod plain_files;
 mod procedures;
 mod restore;
 mod results;
@@ -72,6 +73,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<follower::Follower>()?;
     module.add_class::<scan::QueryPlan>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_class::<plain_files::PlainFiles>()?;
     module.add_class::<split::SharedQuery>()?;
     module.add_class::<split::Split>()?;
     module.add_class::<stream::Stream>()?;

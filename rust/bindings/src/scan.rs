@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyList};
 use crate::arrow::ArrowSchema;
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
+use crate::plain_files::PlainFiles;
 use crate::split::{KnownQueries, SharedQuery, Split, wrapped};
 use crate::stream::Stream;
 
@@ -97,6 +98,10 @@ impl Scan {
 
     fn explain(&self) -> String {
         self.scan.explain()
+    }
+
+    fn plain_files(&self, py: Python<'_>) -> PyResult<PlainFiles> {
+        PlainFiles::new(py, released(py, || self.scan.plain_files())?)
     }
 
     fn stream(&self) -> Stream {

@@ -24,8 +24,8 @@ pub use crate::commit::{NewTable, create_table};
 pub use crate::config::{LogScan, MergeSemantics, OnCorrupt, OnDamage, ReadOptions};
 pub use crate::file_group::FileSlice;
 pub use crate::plan::{
-    CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, OpenTable, QueryKind, QueryOptions,
-    QueryPlan, Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
+    CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, OpenTable, PlainFiles, QueryKind,
+    QueryOptions, QueryPlan, Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
 };
 pub use crate::read::{DamagedFile, ReadReport, RowsMerge, RowsMergeOptions, Stream};
 pub use crate::split::{MergerHandle, Query, Split};

@@ -142,23 +142,28 @@ fn unbounded(metadata: &ParquetMetaData, wanted: &ArrowSchema) -> std::result::R
         let nans = chunk.statistics().and_then(|statistics| statistics.nan_count_opt());
         is_float && nans != Some(0) && (chunk.statistics().is_some() || chunk.column_index_offset().is_some())
     };
-    let found = chunks(metadata, wanted).filter(|(_, chunk)| may_leave_out(chunk));
-    found
-        .map(|(column, chunk)| match chunk.column_path().parts() {
-            [_] => Ok(column.to_owned()),
-            _ => Err("NaN within structs"),
-        })
-        .collect()
+    let mut columns = BTreeSet::new();
+    for (field, _) in chunks(metadata, wanted).filter(|(_, chunk)| may_leave_out(chunk)) {
+        match field.data_type() {
+            // Items and entries are not compared with bounds.
+            DataType::List(_) | DataType::Map(..) => {}
+            DataType::Struct(_) => return Err("NaN within structs"),
+            _ => {
+                columns.insert(field.name().to_owned());
+            }
+        }
+    }
+    Ok(columns)
 }
 
-/// Returns the column chunks of the wanted columns with the names of these.
+/// Returns the column chunks of the wanted columns with these columns.
 fn chunks<'m>(
     metadata: &'m ParquetMetaData,
     wanted: &'m ArrowSchema,
-) -> impl Iterator<Item = (&'m str, &'m ColumnChunkMetaData)> {
+) -> impl Iterator<Item = (&'m Field, &'m ColumnChunkMetaData)> {
     metadata.row_groups().iter().flat_map(|group| group.columns()).filter_map(|chunk| {
         let root = chunk.column_path().parts().first()?;
-        wanted.fields().find(root).map(|(_, field)| (field.name().as_str(), chunk))
+        wanted.fields().find(root).map(|(_, field)| (field.as_ref(), chunk))
     })
 }
 

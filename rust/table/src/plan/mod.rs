@@ -15,6 +15,7 @@
 //! | `path_columns` | the partition columns whose values come from paths |
 //! | `snapshot` | snapshots and read-optimized queries |
 //! | `scan` | a planned query |
+//! | `plain_files` | the splits whose rows another Parquet reader returns |
 //! | `base_share` | the share of base files that a query reads, estimated |
 //! | `base_rows` | the rows of a base file that is rewritten |
 //! | `record_keys` | the record keys of some file groups |
@@ -26,6 +27,7 @@ mod known_schema;
 mod open_table;
 mod path_columns;
 mod pinned_table;
+mod plain_files;
 mod query;
 mod query_kind;
 mod query_options;
@@ -38,6 +40,7 @@ mod snapshot;
 
 pub use open_table::OpenTable;
 pub use pinned_table::PinnedTable;
+pub use plain_files::PlainFiles;
 pub use query_kind::{CommitBounds, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, SnapshotRows};
 pub use query_options::QueryOptions;
 pub use query_plan::QueryPlan;

@@ -83,10 +83,15 @@ impl Scan {
             }
             splits.push(Split { query: Arc::clone(&last.1), ..split.clone() });
         }
+        Self { schema, query, ..self.of_splits(splits) }
+    }
+
+    /// Returns a scan of other splits of this query.
+    pub(super) fn of_splits(&self, splits: Vec<Split>) -> Self {
         Self {
-            schema,
+            schema: Arc::clone(&self.schema),
             splits,
-            query,
+            query: Arc::clone(&self.query),
             kind: self.kind,
             as_of: self.as_of.clone(),
             between: self.between.clone(),

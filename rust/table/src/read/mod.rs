@@ -13,6 +13,7 @@
 //! | `log_check` | whether logs have what completed writes wrote |
 //! | `log_contents` | the log blocks of a slice, without their records |
 //! | `memory` | the memory limit of a merge, and spilling |
+//! | `plain_base_file` | whether another Parquet reader returns the rows of a split |
 //! | `missing_file` | whether a file that is not there was removed, or is lost |
 //! | `reader_threads` | the threads of a stream |
 //! | `report` | statistics of a read |
@@ -28,6 +29,7 @@ mod log_contents;
 mod logs;
 mod memory;
 mod missing_file;
+mod plain_base_file;
 mod reader_threads;
 mod report;
 mod rows;
@@ -38,6 +40,7 @@ pub use changes::changed_rows::{ChangedRows, RowsChanged};
 pub use file_schema::{has_column, newest_schema};
 pub use log_check::{LogCheck, check_logs, damage_of_log};
 pub use log_contents::{LogContents, log_contents};
+pub use plain_base_file::PlainQuery;
 pub use report::{CorruptRange, DamagedFile, ReadReport, SharedReport};
 pub use rows::merge_rules::{RowsMergeRules, needs_commit_order};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};

@@ -63,6 +63,11 @@ impl PathValues {
         RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(unfit)
     }
 
+    /// Returns true if values that are left replace values of rows in some of the columns.
+    pub(in crate::read) fn replace_any(&self, columns: &Schema) -> bool {
+        self.values.iter().any(|(name, _)| columns.fields().find(name).is_some())
+    }
+
     /// Returns rows of that partition with these values in their columns.
     pub(in crate::read) fn put_into(&self, rows: RecordBatch) -> Result<RecordBatch> {
         let schema: &Schema = rows.schema_ref();
