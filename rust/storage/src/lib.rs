@@ -13,6 +13,7 @@
 //! | `fetch/` | fetches ranges of remote files, and keeps what was fetched |
 //! | `object/` | object stores |
 //! | `hdfs/` | HDFS |
+//! | `json_service` | services of AWS beside S3 |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
 //! | `requests` | counts of storage requests, by kind |
 //! | `parallel` | parallel requests |
@@ -42,6 +43,7 @@ mod forks;
 mod hdfs;
 #[cfg(any(test, feature = "testing"))]
 pub mod interrupted_store;
+mod json_service;
 mod listing;
 mod local;
 mod memory;
@@ -69,6 +71,7 @@ pub use fork_gate::{after_fork_in_child, after_fork_in_parent};
 pub use forks::before_fork;
 #[cfg(feature = "hdfs")]
 pub use hdfs::storage::HdfsStorage;
+pub use json_service::{JsonAnswer, JsonService, JsonServiceAddress, open_json_service, region_of_environment};
 pub use listing::{FileStatus, FolderEntry, KnownFile};
 pub use local::create::LocalSink;
 pub use local::mmap::{MappedFile, MappedPages};

@@ -7,7 +7,9 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, resolve_bucket_region};
+use object_store::aws::{
+    AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider, resolve_bucket_region,
+};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
@@ -107,14 +109,14 @@ impl ClientParts {
 pub(crate) fn client(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
     install_tls();
     match uri.service {
-        ObjectStoreType::S3 => s3(uri, options, parts),
+        ObjectStoreType::S3 => Ok(Arc::new(s3(uri, options, parts)?)),
         ObjectStoreType::Gcs => gcs(uri, options, parts),
         ObjectStoreType::Azure => azure(uri, options, parts),
         ObjectStoreType::Http => http(uri, options, &parts),
     }
 }
 
-fn s3(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
+fn s3(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<AmazonS3> {
     let builder = AmazonS3Builder::new().with_client_options(client_options(options)?);
     let set = |builder: AmazonS3Builder, key: AmazonS3ConfigKey, value: &str| builder.with_config(key, value);
     let mut builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
@@ -137,7 +139,23 @@ fn s3(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Ar
         builder = builder.with_credentials(Arc::new(OfS3(supplied)));
     }
     let built = builder.with_bucket_name(&uri.bucket).with_retry(retry(options)).build();
-    Ok(Arc::new(built.map_err(|error| refused(error, uri))?))
+    built.map_err(|error| refused(error, uri))
+}
+
+/// Returns the credentials of a bucket, and a client for another server than the store, which may be reached without
+/// TLS if it `is_plain`.
+pub(crate) fn s3_identity(
+    uri: &ObjectUri,
+    options: &ObjectOptions,
+    supplied: Option<Arc<SuppliedCredentials>>,
+    is_plain: bool,
+) -> Result<(AwsCredentialProvider, HttpClient)> {
+    install_tls();
+    let parts = ClientParts { region: None, limit: RequestLimit::new(1), supplied };
+    let client = own_client_options(options)?.with_allow_http(is_plain);
+    let client = parts.connector().connect(&client).map_err(|error| refused(error, uri))?;
+    let store = s3(uri, options, parts)?;
+    Ok((Arc::clone(store.credentials()), client))
 }
 
 fn gcs(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {

@@ -10,9 +10,11 @@
 //! | `client` | creates the client from URI and options; counts its requests |
 //! | `limit` | limits concurrent requests |
 //! | `assume_role` | exchanges keys for those of a role of AWS |
+//! | `aws_service` | a service of AWS that takes JSON |
 //! | `supplied_credentials` | credentials that a function of the application supplies |
 
 pub(crate) mod assume_role;
+pub(crate) mod aws_service;
 pub(crate) mod client;
 pub(crate) mod create;
 pub(crate) mod file;
