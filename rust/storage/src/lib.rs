@@ -14,6 +14,7 @@
 //! | `object/` | object stores |
 //! | `hdfs/` | HDFS |
 //! | `json_service` | services of AWS beside S3 |
+//! | `zookeeper/` | a client of ZooKeeper |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
 //! | `requests` | counts of storage requests, by kind |
 //! | `parallel` | parallel requests |
@@ -61,6 +62,7 @@ mod source;
 mod storage;
 mod subfolder;
 mod wrapper;
+pub mod zookeeper;
 
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use create::{Appendable, FileSink, WritableStorage};
