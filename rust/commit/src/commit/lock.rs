@@ -28,6 +28,20 @@ pub trait TableLock: Send + Sync {
     fn is_file(&self) -> bool {
         true
     }
+
+    /// What a writer waits beyond the limit of its options: as long as the lock that it has found is valid, for locks
+    /// of which it is not known whether their writer is alive.
+    fn added_wait(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// The longest time between two attempts. It is short for a lock that is given to those who wait in turn.
+    fn longest_pause(&self) -> Duration {
+        Duration::MAX
+    }
+
+    /// Ends the attempts of a writer that has waited in vain.
+    fn give_up(&self) {}
 }
 
 /// A lock that is held. It is released when it is dropped, as well as that can be done.
@@ -57,10 +71,19 @@ pub trait LockState: Send + Sync {
 /// # Errors
 /// `Io` if the lock is not free within the limit; `Interrupted` by a signal; those of the storage.
 pub fn acquire(lock: &dyn TableLock, wait: LockWait, time: &dyn Time) -> Result<Box<dyn HeldLock>> {
+    let acquired = acquire_within(lock, wait, time);
+    if acquired.is_err() {
+        lock.give_up();
+    }
+    acquired
+}
+
+fn acquire_within(lock: &dyn TableLock, wait: LockWait, time: &dyn Time) -> Result<Box<dyn HeldLock>> {
     let began = time.monotonic();
     loop {
         // A process may be stopped, or a storage take long, during an attempt: the last one begins after the limit.
-        let is_last = time.since(began) >= wait.limit;
+        let limit = wait.limit.saturating_add(lock.added_wait());
+        let is_last = time.since(began) >= limit;
         if let Some(held) = lock.try_acquire()? {
             return Ok(held);
         }
@@ -68,11 +91,12 @@ pub fn acquire(lock: &dyn TableLock, wait: LockWait, time: &dyn Time) -> Result<
             let last = if lock.is_file() { ", or remove the lock if no writer is running" } else { "" };
             let message = format!(
                 "another writer held the lock of the table for {} s; try again, wait longer (hoodie.write.lock.wait_time_ms){last}",
-                wait.limit.as_secs_f64()
+                limit.as_secs_f64()
             );
             return Err(Error::new(ErrorKind::Io, message).in_file(lock.location()));
         }
-        pause(time, wait.pause.min(wait.limit.saturating_sub(time.since(began))))?;
+        let left = wait.limit.saturating_add(lock.added_wait()).saturating_sub(time.since(began));
+        pause(time, wait.pause.min(lock.longest_pause()).min(left))?;
     }
 }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::conflict_unit::ConflictUnit;
+use super::dynamodb_lock::{DynamoDbLock, DynamoDbSettings};
 use super::file_system_lock::FileSystemLock;
 use super::heartbeat::HeartbeatOptions;
 use super::lock::{HeldLock, LockWait, TableLock, acquire, pause};
 use super::lock_fence::LockFence;
+use super::lock_place::LockedTable;
 use super::root_lock::RootLock;
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
@@ -16,9 +18,17 @@ use mortice_base::error::{Error, Result};
 use mortice_base::time::Time;
 use mortice_merge::config::option_names::{CLEAN_FAILED_WRITES_POLICY, WRITE_CONCURRENCY_MODE, WRITE_LOCK_PROVIDER};
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
-use mortice_storage::{FileStore, StorageOptions, open_file_store};
+use mortice_storage::{FileStore, StorageOptions, open_file_store, open_json_service};
 
-const PACKAGE: &str = "org.apache.hudi.client.transaction.";
+/// The packages of Hudi's lock providers.
+const PACKAGES: [&str; 3] = [
+    "org.apache.hudi.client.transaction.lock.",
+    "org.apache.hudi.aws.transaction.lock.",
+    "org.apache.hudi.hive.transaction.lock.",
+];
+
+const SUPPORTED: &str = "FileSystemBasedLockProvider, StorageBasedLockProvider, DynamoDBBasedLockProvider, \
+                         DynamoDBBasedImplicitPartitionKeyLockProvider";
 
 /// A lock is asked for at least so often, however long Hudi's client would wait.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -53,13 +63,21 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// By Hudi's options, for the table at the store's root. `storage` opens the folder of the lock, if it is another
-    /// one.
+    /// By Hudi's options, for the table at the store's root.
+    ///
+    /// Args:
+    ///     table: What locks outside of the table are named after.
+    ///     storage: Opens the folder of the lock, if it is another one; its credentials are those of a lock in AWS.
     ///
     /// # Errors
     /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name;
     /// `InvalidArgument` for options that contradict each other or cannot be parsed.
-    pub fn resolve(store: &Arc<dyn FileStore>, storage: &StorageOptions, options: &WriteOptions) -> Result<Self> {
+    pub fn resolve(
+        store: &Arc<dyn FileStore>,
+        table: LockedTable<'_>,
+        storage: &StorageOptions,
+        options: &WriteOptions,
+    ) -> Result<Self> {
         let (wait, heartbeat) = (lock_wait(options)?, HeartbeatOptions::resolve(options)?);
         let clock_skew = millis(options, option_names::TIME_GENERATOR_MAX_EXPECTED_CLOCK_SKEW_MS)?;
         let policy = failed_writes(options)?;
@@ -101,7 +119,7 @@ impl Concurrency {
             return Err(Error::invalid_argument(message));
         }
         Ok(Self {
-            lock: table_lock(store, storage, options)?,
+            lock: table_lock(store, table, storage, options)?,
             fence: Arc::default(),
             time: store.time(),
             is_shared: true,
@@ -168,16 +186,16 @@ impl Concurrency {
 
 fn table_lock(
     store: &Arc<dyn FileStore>,
+    table: LockedTable<'_>,
     storage: &StorageOptions,
     options: &WriteOptions,
 ) -> Result<Arc<dyn TableLock>> {
     let Some(class) = options.text(WRITE_LOCK_PROVIDER) else {
         return Err(Error::invalid_argument(format!(
-            "{WRITE_CONCURRENCY_MODE}=optimistic_concurrency_control needs {WRITE_LOCK_PROVIDER}: FileSystemBasedLockProvider or StorageBasedLockProvider, the same as \
-             all other writers of the table"
+            "{WRITE_CONCURRENCY_MODE}=optimistic_concurrency_control needs {WRITE_LOCK_PROVIDER}: {SUPPORTED}; the same as all other writers of the table"
         )));
     };
-    match class.strip_prefix(PACKAGE).and_then(|class| class.strip_prefix("lock.")).unwrap_or(class) {
+    match PACKAGES.iter().find_map(|package| class.strip_prefix(package)).unwrap_or(class) {
         "FileSystemBasedLockProvider" => {
             let minutes: u64 = options.integer(option_names::WRITE_LOCK_FILESYSTEM_EXPIRE)?;
             let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
@@ -197,14 +215,35 @@ fn table_lock(
             )?;
             Ok(Arc::new(StorageLock::new(Arc::clone(store), &unique_name(), validity)))
         }
+        "DynamoDBBasedLockProvider" => {
+            let key = options.text(option_names::WRITE_LOCK_DYNAMODB_PARTITION_KEY).unwrap_or(table.name);
+            dynamodb_lock(store, table, storage, options, key.to_owned())
+        }
+        "DynamoDBBasedImplicitPartitionKeyLockProvider" => {
+            dynamodb_lock(store, table, storage, options, table.hashed_uri())
+        }
+        "HiveMetastoreBasedLockProvider" => Err(Error::unsupported(format!(
+            "unsupported {WRITE_LOCK_PROVIDER}={class}: a lock of Hive's metastore needs its Thrift client; use one of {SUPPORTED}, in all \
+             writers of the table"
+        ))),
         "InProcessLockProvider" => Err(Error::invalid_argument(format!(
             "{WRITE_LOCK_PROVIDER}=InProcessLockProvider protects one process only: with {WRITE_CONCURRENCY_MODE}=optimistic_concurrency_control use \
-             FileSystemBasedLockProvider or StorageBasedLockProvider"
+             one of {SUPPORTED}"
         ))),
-        _ => Err(Error::unsupported(format!(
-            "unsupported {WRITE_LOCK_PROVIDER}={class} (supported: FileSystemBasedLockProvider, StorageBasedLockProvider)"
-        ))),
+        _ => Err(Error::unsupported(format!("unsupported {WRITE_LOCK_PROVIDER}={class} (supported: {SUPPORTED})"))),
     }
+}
+
+fn dynamodb_lock(
+    store: &Arc<dyn FileStore>,
+    table: LockedTable<'_>,
+    storage: &StorageOptions,
+    options: &WriteOptions,
+    key: String,
+) -> Result<Arc<dyn TableLock>> {
+    let settings = DynamoDbSettings::resolve(options, key)?;
+    let service = open_json_service(table.uri, storage, DynamoDbSettings::address(options))?;
+    Ok(Arc::new(DynamoDbLock::new(service, settings, store.time())))
 }
 
 pub(super) fn lock_wait(options: &WriteOptions) -> Result<LockWait> {
@@ -251,7 +290,8 @@ mod tests {
         let time = Arc::new(SimulatedTime::default());
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true).in_time(time));
         let options = WriteOptions::resolve(options.iter().copied())?;
-        Concurrency::resolve(&store, &StorageOptions::new(), &options)
+        let table = LockedTable { name: "trips", uri: "/nowhere" };
+        Concurrency::resolve(&store, table, &StorageOptions::new(), &options)
     }
 
     #[test]
@@ -269,7 +309,7 @@ mod tests {
     fn several_writers_share_a_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_string_lossy().into_owned();
-        let provider = format!("{PACKAGE}lock.FileSystemBasedLockProvider");
+        let provider = format!("{}FileSystemBasedLockProvider", PACKAGES[0]);
         let options = [
             (MODE, "optimistic_concurrency_control"),
             (PROVIDER, provider.as_str()),
@@ -305,6 +345,8 @@ mod tests {
             (&[occ], ErrorKind::InvalidArgument, PROVIDER),
             (&[occ, (PROVIDER, "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
             (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
+            (&[occ, (PROVIDER, "HiveMetastoreBasedLockProvider")], ErrorKind::Unsupported, "Thrift"),
+            (&[occ, (PROVIDER, "ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
             (&[occ, file, (POLICY, "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
             (
                 &[occ, file, ("hoodie.write.lock.conflict.resolution.strategy", "x.PreferWriter")],

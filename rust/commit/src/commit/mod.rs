@@ -12,7 +12,9 @@
 //! | `timeline_writer` | files of instants: requested, inflight, completed |
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
-//! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
+//! | `file_system_lock`, `storage_lock`, `dynamodb_lock` | the locks of Hudi's lock providers |
+//! | `renewed_lock` | a lock that is renewed while it is held |
+//! | `lock_place` | where the lock of a table is, by its name or its base path |
 //! | `root_lock` | the lock of writers that are configured to be the only one |
 //! | `lock_options` | one writer or several, and which lock, by Hudi's options |
 //! | `heartbeat` | files that say that a writer is alive |
@@ -34,16 +36,19 @@ mod completed_since;
 mod conflict_unit;
 mod conflicts;
 mod create_table;
+mod dynamodb_lock;
 mod file_system_lock;
 mod gone_writes;
 mod heartbeat;
 mod lock;
 mod lock_fence;
 mod lock_options;
+mod lock_place;
 mod new_table;
 mod new_table_by_options;
 mod new_table_options;
 mod open_mark;
+mod renewed_lock;
 mod replace_unchanged;
 mod request_instant;
 mod rolled_back_files;
@@ -71,6 +76,7 @@ pub use lock::pause;
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
 pub use lock_fence::{FencedStore, LockFence};
 pub use lock_options::{Concurrency, FailedWrites};
+pub use lock_place::LockedTable;
 pub use new_table::NewTable;
 pub use open_mark::OpenMark;
 pub use replace_unchanged::{read_to_replace, replace_unchanged};

@@ -7,7 +7,7 @@ use super::key_encoding::stored_encoding;
 use super::location::TableLocation;
 use super::state::TableState;
 use crate::commit::{
-    Clock, CommitValidator, Concurrency, FencedStore, HeldLock, TimelineWriter, UndoneWrite, check_version,
+    Clock, CommitValidator, Concurrency, FencedStore, HeldLock, LockedTable, TimelineWriter, UndoneWrite, check_version,
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataOptions, MetadataUpkeep};
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -143,7 +143,8 @@ impl WritableTable {
         let ParsedOptions { options, warnings } = parsed;
         location.set_left_table(None);
         let store = location.open_store()?;
-        let concurrency = Concurrency::resolve(&store, location.storage_options(), &options)?;
+        let locked = LockedTable { name: &table.config.name, uri: location.uri() };
+        let concurrency = Concurrency::resolve(&store, locked, location.storage_options(), &options)?;
         let store: Arc<dyn FileStore> = Arc::new(FencedStore::new(store, Arc::clone(concurrency.fence())));
         Ok(Self {
             location: location.clone(),

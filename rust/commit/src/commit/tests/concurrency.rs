@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::commit::lock_options::lock_wait;
-use crate::commit::{Concurrency, ConflictUnit, FailedWrites};
+use crate::commit::{Concurrency, ConflictUnit, FailedWrites, LockedTable};
 use mortice_base::error::ErrorKind;
 use mortice_merge::config::WriteOptions;
 use mortice_storage::{FileStore, LocalStorage, StorageOptions};
@@ -19,11 +19,12 @@ type Options = BTreeMap<String, String>;
 /// Modes, lock providers and strategies of conflicts: as they are written, and whether they are taken.
 const MODES: [&str; 5] =
     ["single_writer", "Single_Writer", "OPTIMISTIC_CONCURRENCY_CONTROL", "non_blocking_concurrency_control", "both"];
-const PROVIDERS: [(&str, Result<(), ErrorKind>); 5] = [
+const PROVIDERS: [(&str, Result<(), ErrorKind>); 6] = [
     ("FileSystemBasedLockProvider", Ok(())),
     ("org.apache.hudi.client.transaction.lock.StorageBasedLockProvider", Ok(())),
     ("InProcessLockProvider", Err(ErrorKind::InvalidArgument)),
-    ("org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider", Err(ErrorKind::Unsupported)),
+    ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider", Ok(())),
+    ("org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider", Err(ErrorKind::Unsupported)),
     ("org.example.lock.FileSystemBasedLockProvider", Err(ErrorKind::Unsupported)),
 ];
 const POLICIES: [(&str, FailedWrites); 4] = [
@@ -107,8 +108,9 @@ proptest! {
     #[test]
     fn combinations_are_taken_or_refused(choice in choice()) {
         let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
+        let table = LockedTable { name: "trips", uri: "/nowhere" };
         let found = WriteOptions::resolve(choice.options())
-            .and_then(|options| Concurrency::resolve(&store, &StorageOptions::new(), &options));
+            .and_then(|options| Concurrency::resolve(&store, table, &StorageOptions::new(), &options));
         let found = found.map_err(|error| error.kind());
         if let Ok(found) = &found {
             // Others must be able to tell a failed write from one under way.
