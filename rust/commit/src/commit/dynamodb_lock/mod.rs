@@ -25,5 +25,8 @@ mod lock;
 mod settings;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 pub(super) use lock::DynamoDbLock;
 pub(super) use settings::DynamoDbSettings;
