@@ -14,6 +14,7 @@ use super::lock_place::LockedTable;
 use super::root_lock::RootLock;
 use super::storage_lock::{LockValidity, StorageLock};
 use super::unique_name::unique_name;
+use super::zookeeper_lock::{ZooKeeperLock, ZooKeeperSettings};
 use mortice_base::error::{Error, Result};
 use mortice_base::time::Time;
 use mortice_merge::config::option_names::{CLEAN_FAILED_WRITES_POLICY, WRITE_CONCURRENCY_MODE, WRITE_LOCK_PROVIDER};
@@ -28,7 +29,8 @@ const PACKAGES: [&str; 3] = [
 ];
 
 const SUPPORTED: &str = "FileSystemBasedLockProvider, StorageBasedLockProvider, DynamoDBBasedLockProvider, \
-                         DynamoDBBasedImplicitPartitionKeyLockProvider";
+                         DynamoDBBasedImplicitPartitionKeyLockProvider, ZookeeperBasedLockProvider, \
+                         ZookeeperBasedImplicitBasePathLockProvider";
 
 /// A lock is asked for at least so often, however long Hudi's client would wait.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -222,6 +224,12 @@ fn table_lock(
         "DynamoDBBasedImplicitPartitionKeyLockProvider" => {
             dynamodb_lock(store, table, storage, options, table.hashed_uri())
         }
+        "ZookeeperBasedLockProvider" => {
+            Ok(Arc::new(ZooKeeperLock::new(ZooKeeperSettings::explicit(options, table)?, store.time())))
+        }
+        "ZookeeperBasedImplicitBasePathLockProvider" => {
+            Ok(Arc::new(ZooKeeperLock::new(ZooKeeperSettings::implicit(options, table)?, store.time())))
+        }
         "HiveMetastoreBasedLockProvider" => Err(Error::unsupported(format!(
             "unsupported {WRITE_LOCK_PROVIDER}={class}: a lock of Hive's metastore needs its Thrift client; use one of {SUPPORTED}, in all \
              writers of the table"
@@ -346,7 +354,7 @@ mod tests {
             (&[occ, (PROVIDER, "InProcessLockProvider")], ErrorKind::InvalidArgument, "one process"),
             (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
             (&[occ, (PROVIDER, "HiveMetastoreBasedLockProvider")], ErrorKind::Unsupported, "Thrift"),
-            (&[occ, (PROVIDER, "ZookeeperBasedLockProvider")], ErrorKind::Unsupported, "Zookeeper"),
+            (&[occ, (PROVIDER, "ZookeeperBasedLockProvider")], ErrorKind::InvalidArgument, "zookeeper.base_path"),
             (&[occ, file, (POLICY, "EAGER")], ErrorKind::InvalidArgument, "LAZY"),
             (
                 &[occ, file, ("hoodie.write.lock.conflict.resolution.strategy", "x.PreferWriter")],

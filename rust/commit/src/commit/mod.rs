@@ -12,7 +12,7 @@
 //! | `timeline_writer` | files of instants: requested, inflight, completed |
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
-//! | `file_system_lock`, `storage_lock`, `dynamodb_lock` | the locks of Hudi's lock providers |
+//! | `file_system_lock`, `storage_lock`, `dynamodb_lock`, `zookeeper_lock` | the locks of Hudi's lock providers |
 //! | `renewed_lock` | a lock that is renewed while it is held |
 //! | `lock_place` | where the lock of a table is, by its name or its base path |
 //! | `root_lock` | the lock of writers that are configured to be the only one |
@@ -60,6 +60,7 @@ mod unique_name;
 mod update_properties;
 mod validator;
 mod writable_tables;
+mod zookeeper_lock;
 
 #[cfg(test)]
 mod tests;
