@@ -36,6 +36,8 @@ __all__ = [
     "DistributedWrite",
     "ErasedValues",
     "Erasure",
+    "ExpireResult",
+    "ExpiredPartition",
     "Expression",
     "FileGroupStats",
     "Filter",
@@ -799,6 +801,40 @@ class CleanResult(_Result):
         """Why nothing is deleted; None if something is."""
 
 @final
+class ExpiredPartition(_Result):
+    """A partition that has expired."""
+
+    __match_args__ = ("partition", "since")
+    def __new__(cls, partition: str, since: str) -> ExpiredPartition: ...
+    @property
+    def partition(self) -> str:
+        """Its path."""
+    @property
+    def since(self) -> str:
+        """The requested time of the write that its age is counted from."""
+
+@final
+class ExpireResult(_Result):
+    """The partitions that have expired, and the commit that deleted them."""
+
+    __match_args__ = ("instant", "partitions", "reason")
+    def __new__(
+        cls,
+        instant: str | None,
+        partitions: list[ExpiredPartition],
+        reason: str | None = None,
+    ) -> ExpireResult: ...
+    @property
+    def instant(self) -> str | None:
+        """The commit; None of a dry run, and if nothing has expired."""
+    @property
+    def partitions(self) -> list[ExpiredPartition]:
+        """The partitions that were deleted, or would be."""
+    @property
+    def reason(self) -> str | None:
+        """Why none can expire: the table has no partitions, or there is no age at which they expire."""
+
+@final
 class ArchivedInstant(_Result):
     """An instant that was archived, or would be."""
 
@@ -1363,6 +1399,9 @@ class Table:
     def clean(self, options: Mapping[str, str]) -> CleanResult:
         """Completes pending cleans, and runs a new one."""
     def plan_clean(self, options: Mapping[str, str]) -> CleanResult: ...
+    def expire_partitions(self, options: Mapping[str, str]) -> ExpireResult:
+        """Deletes partitions that have expired."""
+    def plan_expire_partitions(self, options: Mapping[str, str]) -> ExpireResult: ...
     def archive(self, options: Mapping[str, str]) -> ArchiveResult:
         """Archives old instants."""
     def plan_archive(self, options: Mapping[str, str]) -> ArchiveResult: ...

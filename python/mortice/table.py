@@ -22,6 +22,7 @@ from mortice._mortice import (
     Commit,
     CompactResult,
     Erasure,
+    ExpireResult,
     MetadataResult,
     PlannedCompaction,
     RepairResult,
@@ -1359,6 +1360,26 @@ class Table(metaclass=_TableClass):
     def plan_clean(self, options: Options | None = None) -> CleanResult:
         """Returns what `clean` would delete."""
         return self._native.plan_clean(checked_options(options))
+
+    def expire_partitions(self, options: Options | None = None) -> ExpireResult:
+        """Deletes partitions that nobody has written to for some days, as one commit.
+
+            table.expire_partitions({"hoodie.partition.ttl.strategy.days.retain": 30})
+
+        Their files stay until they are cleaned. A partition of which a compaction or clustering is pending expires
+        later.
+
+        Args:
+            options: Options by Hudi's names: `hoodie.partition.ttl.strategy.days.retain`, without which none expires,
+                and the others of `hoodie.partition.ttl`.
+
+        Raises as `upsert`.
+        """
+        return self._run(self._native.expire_partitions, checked_options(options))
+
+    def plan_expire_partitions(self, options: Options | None = None) -> ExpireResult:
+        """Returns the partitions that `expire_partitions` would delete."""
+        return self._native.plan_expire_partitions(checked_options(options))
 
     def archive(self, options: Options | None = None) -> ArchiveResult:
         """Moves old completed instants from the active timeline to the archive, so that the table stays fast to open.

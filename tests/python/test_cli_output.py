@@ -122,6 +122,7 @@ def test_a_pattern_of_log_files_may_match_checksums(table_of, capsys):
         ["log-compact", "--dry-run"],
         ["cluster", "--dry-run"],
         ["clean", "--dry-run"],
+        ["expire-partitions", "--dry-run"],
         ["archive", "--dry-run"],
         ["maintain", "--dry-run"],
         ["metadata", "build", "--dry-run"],

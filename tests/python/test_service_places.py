@@ -17,6 +17,7 @@ SERVICES = {
     "log_compact": "log-compact",
     "cluster": "cluster",
     "clean": "clean",
+    "expire_partitions": "expire-partitions",
     "archive": "archive",
     "rollback": "rollback",
     "savepoint": "savepoint",

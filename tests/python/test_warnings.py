@@ -7,7 +7,7 @@ import pytest
 
 import mortice
 
-NO_EFFECT = {"hoodie.partition.ttl.inline": True}
+NO_EFFECT = {"hoodie.metrics.on": True}
 
 
 @pytest.mark.parametrize(

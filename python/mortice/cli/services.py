@@ -1,6 +1,7 @@
 """Commands that run services, and `health`: what a table needs.
 
-Services are `compact`, `log-compact`, `cluster`, `clean`, `archive`, `metadata`, `upgrade`, `downgrade` and `maintain`.
+Services are `compact`, `log-compact`, `cluster`, `clean`, `expire-partitions`, `archive`, `metadata`, `upgrade`,
+`downgrade` and `maintain`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mortice._mortice import (
     ClusteringGroup,
     ClusterResult,
     CompactResult,
+    ExpireResult,
     MetadataResult,
     PlannedCompaction,
     UpgradeResult,
@@ -137,6 +139,18 @@ def clean(target: Target, done: CleanResult, *, is_plan: bool) -> None:
         lines.insert(0, f"clean {one.instant or '(new)'}: {verb} {len(one.files)} files, {size:,} bytes")
     shown = rows if is_plan else target.if_csv(rows)
     target.show([one.to_dict() for one in done.cleans], ["instant", "file", "bytes"], shown, lines)
+
+
+@click.command("expire-partitions")
+@service("expire_partitions", "hoodie.partition.ttl.strategy.days.retain=30")
+def expire_partitions(target: Target, done: ExpireResult, *, is_plan: bool) -> None:
+    """Delete partitions that nobody has written to for some days."""
+    rows = [(one.partition, one.since) for one in done.partitions]
+    line = f"{'would delete' if is_plan else 'deleted'} {len(rows)} partitions"
+    if not rows:
+        line = f"no partition expires: {done.reason}" if done.reason else "no partition has expired"
+    shown = rows if is_plan else target.if_csv(rows)
+    target.show(done.to_dict(), ["partition", "since"], shown, [line])
 
 
 @click.command()

@@ -23,6 +23,7 @@ mod distributed;
 mod distributed_service;
 mod erase;
 mod errors;
+mod expire_partitions;
 mod expression;
 mod filter;
 mod follower;
@@ -130,6 +131,8 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<clean::Clean>()?;
     module.add_class::<clean::CleanedFile>()?;
     module.add_class::<clean::CleanResult>()?;
+    module.add_class::<expire_partitions::ExpiredPartition>()?;
+    module.add_class::<expire_partitions::ExpireResult>()?;
     module.add_class::<cluster::ClusterResult>()?;
     module.add_class::<cluster::ClusteringGroup>()?;
     module.add_class::<compact::PlannedCompaction>()?;

@@ -1,20 +1,17 @@
-//! Deletes partitions: a replace commit without files (`SparkDeletePartitionCommitActionExecutor`). The files stay
-//! until a clean.
+//! Deletes partitions that a user names, with wildcards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::replaced_groups::{ReplacedGroups, replaced_by_delete};
 use super::retries::ConflictRetries;
 use super::write::{open_for_write, user_metadata};
 use mortice_base::error::{Error, Result};
 use mortice_commit::commit::CommitValidator;
 use mortice_commit::writable_table::{TableLocation, WritableTable};
-use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
-use mortice_services::{execute_in_process, run_inline_services};
+use mortice_services::transaction::WriteResult;
+use mortice_services::{delete_chosen_partitions, execute_in_process, run_inline_services};
+use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
-use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
-use mortice_write::rows::WriteSchema;
 
 /// Deletes partitions of a table.
 ///
@@ -27,7 +24,7 @@ use mortice_write::rows::WriteSchema;
 ///
 /// # Errors
 /// `InvalidArgument` for a table without partitions; `Unsupported` if a table service of such a partition is pending;
-/// as for [`Transaction::begin`] and [`Transaction::commit`].
+/// as for [`delete_chosen_partitions`].
 pub fn delete_partitions(
     location: &TableLocation,
     partitions: &[String],
@@ -54,13 +51,12 @@ fn delete(
     partitions: &[String],
     options: &BTreeMap<String, String>,
 ) -> Result<WriteResult> {
-    let mut transaction = Transaction::begin(target, WriteOperation::DeletePartition)?;
-    let found = begun(&mut transaction, partitions);
-    let (transaction, (found, missing)) = transaction.or_abort(found)?;
-    let schema = found.schema;
-    let user_metadata = user_metadata(options);
-    let extra = CommitExtra { schema, user_metadata, replaced: found.replaced, column_ids: None };
-    let committed = transaction.commit(Vec::new(), &extra)?;
+    let mut missing = Vec::new();
+    let committed = delete_chosen_partitions(target, user_metadata(options), |table| {
+        let (view, chosen, unknown) = choose(table, partitions)?;
+        missing = unknown;
+        Ok((view, chosen))
+    })?;
     let failed = run_inline_services(target, &committed.instant, &execute_in_process)?;
     target.leave();
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
@@ -68,15 +64,8 @@ fn delete(
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }
 
-/// What is deleted.
-struct Found {
-    replaced: ReplacedGroups,
-    schema: String,
-}
-
-/// Finds the file groups and starts the instant. Returns also the paths that no partition has.
-fn begun(transaction: &mut Transaction, partitions: &[String]) -> Result<(Found, Vec<String>)> {
-    let table = std::sync::Arc::clone(transaction.table());
+/// The partitions of paths. Returns also the paths that no partition has.
+fn choose(table: &OpenTable, partitions: &[String]) -> Result<(WriteView, BTreeSet<String>, Vec<String>)> {
     let has_wildcards = partitions.iter().any(|path| Pattern::parse(path).is_some());
     let exact: BTreeSet<String> = partitions.iter().cloned().collect();
     let view = table.write_view(if has_wildcards { None } else { Some(&exact) })?;
@@ -91,19 +80,7 @@ fn begun(transaction: &mut Transaction, partitions: &[String]) -> Result<(Found,
         }
         chosen.extend(matching);
     }
-    let replaced = replaced_by_delete(&table, &chosen, &view)?;
-    let schema = match table.timeline.completed_writes().next() {
-        Some(_) => WriteSchema::of_table(&table)?.columns.json().to_owned(),
-        None => table.config.create_schema.clone().unwrap_or_default(),
-    };
-    transaction.inflight(&HoodieCommitMetadata {
-        partition_to_write_stats: Some(OrderedMap::new()),
-        compacted: Some(false),
-        extra_metadata: Some(OrderedMap::new()),
-        operation_type: Some(WriteOperation::DeletePartition.name().to_owned()),
-        ..HoodieCommitMetadata::default()
-    })?;
-    Ok((Found { replaced, schema }, missing))
+    Ok((view, chosen, missing))
 }
 
 /// A path with wildcards (`HoodieSparkSqlWriter.resolvePartitionWildcards`): `*`, or `%2A` if the path has no `*`.

@@ -8,7 +8,6 @@
 //! | `profile` | what a write is about to do, for other writers |
 //! | `tasks` | the rows of one file group, written |
 //! | `retries` | writes that are repeated after a conflict |
-//! | `replaced_groups` | file groups that a write replaces |
 //! | `alter_schema` | changes columns |
 //! | `delete_partitions` | deletes partitions |
 //! | `delete_where` | deletes the rows that a filter selects |
@@ -31,7 +30,6 @@ mod merge_into;
 mod pending_clustering;
 mod profile;
 mod read_state;
-mod replaced_groups;
 mod retries;
 mod row_changes;
 mod stream_batches;

@@ -9,7 +9,6 @@ use arrow_schema::Schema;
 use super::pending_clustering::roll_back_updated_clustering;
 use super::profile::{profile, task_profiles};
 use super::read_state::MergeSource;
-use super::replaced_groups::{ReplacedGroups, replaced_by_write};
 use super::retries::ConflictRetries;
 use super::tasks::{TaskOptions, TaskRunner};
 use crate::WriteInput;
@@ -22,7 +21,7 @@ use mortice_commit::writable_table::{TableLocation, WritableTable, read_options}
 use mortice_merge::config::is_commit_metadata;
 use mortice_merge::spill::RowBatches;
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
-use mortice_services::{execute_in_process, run_inline_services};
+use mortice_services::{ReplacedGroups, execute_in_process, replaced_by_write, run_inline_services};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::WriteOperation;
 use mortice_write::assign::{Assignment, PlaceInserts, assign};

@@ -4,6 +4,7 @@ use crate::archival::ArchivalOptions;
 use crate::cleaning::CleaningOptions;
 use crate::clustering::planning::ClusteringOptions;
 use crate::compaction::planning::{CompactionOptions, LogCompactionOptions};
+use crate::partition_ttl::PartitionTtlOptions;
 use mortice_base::error::Result;
 use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 
@@ -33,6 +34,8 @@ pub struct InlineServices {
     pub clustering: InlineStep,
     /// Commits after which a clustering is due.
     pub clustering_commits: usize,
+    /// Whether partitions that have expired are deleted.
+    pub expires_partitions: bool,
     /// Whether a service that fails is an error of the write, which is committed then.
     pub fails: bool,
 }
@@ -69,6 +72,7 @@ impl InlineServices {
             compacts_logs: is_set(option_names::LOG_COMPACTION_INLINE)?,
             clustering,
             clustering_commits: options.integer(commits)?,
+            expires_partitions: is_set(option_names::PARTITION_TTL_INLINE)?,
             fails: options.boolean(option_names::FAIL_WRITES_ON_INLINE_TABLE_SERVICE_EXCEPTION)?,
         };
         services.check(options)?;
@@ -90,6 +94,9 @@ impl InlineServices {
         }
         if self.clustering != InlineStep::Skip {
             ClusteringOptions::resolve(options)?;
+        }
+        if self.expires_partitions {
+            PartitionTtlOptions::resolve(options)?;
         }
         Ok(())
     }

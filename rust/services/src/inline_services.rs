@@ -7,6 +7,7 @@ use crate::archival::Archival;
 use crate::cleaning::Cleaning;
 use crate::compaction::{self, Compaction};
 use crate::inline_options::{InlineServices, InlineStep};
+use crate::partition_ttl::expire_inline;
 use crate::request::ServiceRequest;
 use crate::transaction::{Committed, ExecutePlan, Transaction};
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -39,11 +40,12 @@ pub fn run_inline_services(
     execute: ExecutePlan<'_>,
 ) -> Result<Vec<String>> {
     let inline = InlineServices::resolve(target.options())?;
-    let services: [(&str, &dyn Fn() -> Result<()>); 4] = [
+    let services: [(&str, &dyn Fn() -> Result<()>); 5] = [
         ("clean", &|| clean_and_archive_inline(target, &inline)),
         ("compaction", &|| compact_inline(target, inline.compaction, execute)),
         ("log compaction", &|| log_compact_inline(target, &inline, execute)),
         ("clustering", &|| clustering::cluster_inline(target, &inline, execute)),
+        ("deletion of expired partitions", &|| expire_partitions_inline(target, &inline)),
     ];
     let mut warnings = Vec::new();
     for (name, run) in services {
@@ -101,6 +103,11 @@ fn log_compact_inline(target: &Arc<WritableTable>, inline: &InlineServices, exec
     }
     LogCompactHandle::check(&table)?;
     ServiceRequest::BOTH.run_compactions(target, Compaction::IntoLogs, execute).map(drop)
+}
+
+/// Deletes partitions that have expired.
+fn expire_partitions_inline(target: &Arc<WritableTable>, inline: &InlineServices) -> Result<()> {
+    if inline.expires_partitions { expire_inline(target) } else { Ok(()) }
 }
 
 fn after_commit(service: &str, error: Error, instant: &RequestedTime) -> Error {

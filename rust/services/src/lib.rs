@@ -14,6 +14,8 @@
 //! | `upgrade/` | table versions: upgrade and downgrade |
 //! | `erasure/` | rows of which no file holds anything any more |
 //! | `build_metadata` | the metadata table that a user asks for |
+//! | `partition_ttl/` | partitions that expire |
+//! | `partition_deletion`, `replaced_groups` | a commit that deletes partitions; file groups that a write replaces |
 //! | `inline_options`, `inline_services` | table services after a write: which, and their run |
 //! | `data_paths` | paths of plans and markers, checked before anything is deleted |
 //! | `listings` | files of partitions |
@@ -42,8 +44,11 @@ mod metadata_services;
 mod needed_by_pending;
 mod needs;
 mod open;
+mod partition_deletion;
+mod partition_ttl;
 pub mod procedures;
 mod recovery;
+mod replaced_groups;
 mod request;
 mod service_table;
 pub mod transaction;
@@ -70,10 +75,15 @@ pub use inline_options::{InlineServices, InlineStep};
 pub use inline_services::{execute_in_process, run_inline_services};
 pub use metadata_services::{MetadataServiceOptions, MetadataServices};
 pub use needs::{MaintainedService, ServiceNeed, ServiceNeeds, service_needs};
+pub use partition_deletion::delete_chosen_partitions;
+pub use partition_ttl::{
+    ExpiredPartition, PartitionAge, PartitionTtlOptions, PartitionTtlResult, plan_partition_ttl, run_partition_ttl,
+};
 pub use recovery::{
     KeptFiles, RestoreResult, RollbackResult, SavepointRequest, SavepointResult, plan_restore, plan_rollback,
     plan_savepoint, plan_savepoint_deletion, run_restore, run_rollback, run_savepoint, run_savepoint_deletion,
 };
+pub use replaced_groups::{ReplacedGroups, replaced_by_write};
 pub use request::ServiceRequest;
 pub use upgrade::{ChangedProperty, UpgradeRequest, UpgradeResult, VersionChange, plan_upgrade, run_upgrade};
 pub use verify::{

@@ -40,7 +40,6 @@ SWITCHES = [
     "hoodie.prewrite.validators",
     "hoodie.errortable.enable",
     "hoodie.metaserver.enabled",
-    "hoodie.partition.ttl.inline",
     "hoodie.clustering.async.enabled",
     "hoodie.datasource.compaction.async.enable",
     "hoodie.table.service.manager.enabled",

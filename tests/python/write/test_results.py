@@ -31,6 +31,7 @@ RESULTS = [
     SLICE,
     ROLLED_BACK,
     mortice.ArchiveResult([mortice.ArchivedInstant("1", "2", "clean", [("1.clean", 5)])]),
+    mortice.ExpireResult("1", [mortice.ExpiredPartition("p", "0")]),
     mortice.CleanResult([mortice.Clean(None, [mortice.CleanedFile("x.parquet", 4_096)], ["p"], "1")]),
     mortice.ClusterResult("1", [COMMIT]),
     mortice.ClusteringGroup(None, "p", ["f-0", "f-1"], 2, 10, 1),

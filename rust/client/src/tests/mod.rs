@@ -9,6 +9,7 @@ mod late_files;
 mod left_tables;
 mod lost_lock;
 mod metadata_history;
+mod partition_ttl;
 mod service_needs;
 mod service_tests;
 mod simulation;

@@ -50,7 +50,7 @@ pub use markers::{Marker, MarkerKind, Markers};
 pub(crate) use merge_handle::several_rows;
 pub use merge_handle::{MergeHandle, MergeTarget};
 pub use meta_columns::MetaColumns;
-pub use partition_metadata::create_partition_metadata;
+pub use partition_metadata::{create_partition_metadata, partition_created_by};
 pub(crate) use row_errors::write_accepted;
 pub use write_status::{CompactedLogs, LogFileStatus, RowError, WriteStatus, WrittenFile};
 pub use write_token::WriteToken;

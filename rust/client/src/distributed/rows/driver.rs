@@ -14,7 +14,6 @@ use crate::distributed::exchange::{
 use crate::distributed::services::execute_by_tasks;
 use crate::merge_into::MergePlan;
 use crate::read_state::MergeSource;
-use crate::replaced_groups::replaced_by_write;
 use crate::write::{open_for_write, refuse_failed_rows, row_source, schema_of, user_metadata};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::commit::{CommitValidator, OpenMark};
@@ -22,7 +21,7 @@ use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::config::TableConfig;
 use mortice_merge::keys::RowKeyReader;
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
-use mortice_services::{execute_in_process, run_inline_services};
+use mortice_services::{execute_in_process, replaced_by_write, run_inline_services};
 use mortice_table::plan::{OpenTable, PinnedTable, WriteView};
 use mortice_table::timeline::{InstantState, WriteOperation};
 use mortice_write::index::{Index, Provenance, choose_index, choose_index_of};

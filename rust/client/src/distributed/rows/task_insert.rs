@@ -9,13 +9,12 @@ use arrow_schema::Schema;
 
 use super::driver::{check_options, check_tasks};
 use crate::distributed::exchange::{InsertSpec, ReadReport, StageSpec, WriteState, mark_of};
-use crate::replaced_groups::replaced_by_write;
 use crate::write::{open_for_write, refuse_failed_rows, row_source, schema_of, user_metadata};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
 use mortice_merge::keys::RowKeyReader;
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
-use mortice_services::{execute_in_process, run_inline_services};
+use mortice_services::{execute_in_process, replaced_by_write, run_inline_services};
 use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{Provenance, choose_index};

@@ -221,7 +221,7 @@ mod tests {
         let error = parse(&[("hoodie.datasource.hive_sync.enable", "true")]).unwrap_err().to_string();
         assert!(error.contains("mortice.sync"), "{error}");
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
-        let warned = parse(&[("hoodie.partition.ttl.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
+        let warned = parse(&[("hoodie.metrics.on", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
         assert_eq!(warned.warnings.len(), 1);
     }
 
@@ -238,7 +238,6 @@ mod tests {
             ("hoodie.clustering.enable.expirations", "true"),
             ("hoodie.layout.optimize.enable", "true"),
             ("hoodie.table.service.manager.enabled", "true"),
-            ("hoodie.partition.ttl.inline", "true"),
             ("hoodie.log.compaction.enable", "true"),
             ("hoodie.write.lock.provider", "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"),
         ] {

@@ -9,10 +9,13 @@ use mortice_table::timeline::WriteOperation;
 use mortice_write::rows::RowOptions;
 
 /// File ids by partition.
-pub(super) type ReplacedGroups = BTreeMap<String, Vec<String>>;
+pub type ReplacedGroups = BTreeMap<String, Vec<String>>;
 
 /// The file groups that an operation replaces which writes rows to these partitions.
-pub(super) fn replaced_by_write(
+///
+/// # Errors
+/// `Unsupported` if a pending clustering rewrites one of them; those of the listing.
+pub fn replaced_by_write(
     table: &OpenTable,
     operation: WriteOperation,
     options: &RowOptions,
@@ -34,7 +37,7 @@ pub(super) fn replaced_by_write(
 }
 
 /// The file groups of partitions that are deleted.
-pub(super) fn replaced_by_delete(
+pub(crate) fn replaced_by_delete(
     table: &OpenTable,
     partitions: &BTreeSet<String>,
     view: &WriteView,
