@@ -70,8 +70,8 @@ WRITES_HEAD = """\
 {generated}
 
 `options` of a write are Hudi's own, by their names; those of [table services](service-options.md) are accepted by
-writes as well. Every write option of Hudi 1.2 is decided by name: it is followed (the tables below), it has no effect
-(it tunes Hudi's processes), or it is refused with what to do instead. Switches of what mortice does not do beside a
+writes as well. Every write option of Hudi 1.2 is decided by name: it is followed (the tables below), it has [no
+effect](unused-options.md), or it is refused with what to do instead. Switches of what mortice does not do beside a
 write, such as `hoodie.metrics.on`, warn with what does it here; so does a lock provider without a concurrency mode. A
 misspelt option is refused with the name that was meant, and one that contradicts the table's properties with the
 table's value.
@@ -128,6 +128,40 @@ SERVICES_HEAD = """\
 The methods of [table services](services.md), and writes, which are followed by services, take these. They are checked
 as [options of writes](write-options.md) are.
 """
+
+UNUSED_HEAD = """\
+# Options of writes that have no effect
+
+{generated}
+
+A write or a table service accepts these options of Hudi with any value. Those of the first list warn, unless they have
+the value that is given as silent. The others are listed by what they are about.
+"""
+
+REASONS = {
+    "bootstrap": "Bootstraps, which mortice reads and does not make",
+    "bulk_insert": "Details of how Hudi sorts a bulk insert",
+    "catalog synchronisation": "Details of how Hudi registers tables in catalogs ([catalogs.md](catalogs.md))",
+    "consistent hashing and queries": "Numbers of consistent hashing, and how queries use buckets",
+    "event times are not stored in the commit": "Event times, which commits do not contain",
+    "metadata table": "How Hudi builds and reads the metadata table",
+    "metrics": "Reporters of metrics",
+    "new keys are not written to logs": "Sizes of logs with new keys, which are written to base files",
+    "of Hudi's processes": "How Hudi's processes work: parallelism, memory, caches, retries, servers",
+    "other file formats": "Base files of formats that are not written",
+    "partitions are dropped on request only": "Partitions of the metadata table, which are dropped on request",
+    "read option": "Options of reads",
+    "see hoodie.write.lock.wait_time_ms": "Waits for a lock, which `hoodie.write.lock.wait_time_ms` decides",
+    "see its switch": "Details of what another option switches on, which is refused or warned of",
+    "Spark SQL": "Statements of Hudi's SQL",
+    "streamer": "Hudi's streamer",
+    "streaming sink": "Hudi's streaming sink; [streaming.md](streaming.md) describes that of mortice",
+    "table services": "Details of how Hudi plans and runs table services",
+    "tables are never upgraded": "Upgrades, which a write does not make",
+    "the keys that are found are the same": "How the keys of an index are looked up: those that are found are the same",
+    "the numbers of file groups are Hudi's defaults": "Numbers of file groups of the metadata table",
+}
+"""What the short reasons in decisions.tsv stand for."""
 
 FIELDS_HEAD = """\
 ## Fields of `mortice.ReadOptions`
@@ -300,6 +334,20 @@ def service_options_page() -> str:
     return _write_options_page("service", SERVICES_HEAD)
 
 
+def _unused_options() -> Iterator[str]:
+    """Lists the options that are accepted and have no effect, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    warned = []
+    for name, decision, value, reason, *_ in _cells("decisions.tsv"):
+        if decision == "warn":
+            warned.append(f"`{name}`" + (f" (silent: `{value}`)" if value else "") + f": {reason}")
+        elif decision == "no_effect":
+            by_reason.setdefault(REASONS[reason], []).append(f"`{name}`")
+    yield _bullets(warned) + "\n"
+    for reason in sorted(by_reason, key=str.lower):
+        yield f"{_wrapped(reason)}:\n\n{_wrapped(', '.join(by_reason[reason]))}\n"
+
+
 def _cells(file: str) -> Iterator[list[str]]:
     text = (ROOT / "rust/merge/src/config/write_options" / file).read_text(encoding="utf-8")
     return (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
@@ -399,10 +447,16 @@ def _procedure(one: _mortice.Procedure) -> str:
     return _wrapped(facts[0], "- ", "  ") + "\n" + "\n".join(_wrapped(fact, "  - ", "    ") for fact in facts[1:])
 
 
+def unused_options_page() -> str:
+    """Returns the text of docs/unused-options.md."""
+    return "\n".join([UNUSED_HEAD.format(generated=GENERATED), *_unused_options()])
+
+
 PAGES = {
     "docs/options.md": options_page,
     "docs/write-options.md": write_options_page,
     "docs/service-options.md": service_options_page,
+    "docs/unused-options.md": unused_options_page,
     "docs/errors.md": errors_page,
     "docs/procedures.md": procedures_page,
 }

@@ -314,6 +314,11 @@ def _copy_to_table(called: Called) -> list[Row]:
     return [(0,)]
 
 
+def _expire(called: Called) -> list[Row]:
+    done = called.table().expire_partitions({**called.target.options, **called.named(_OF_EXPIRY)})
+    return [(one.partition,) for one in done.partitions]
+
+
 def _verify(called: Called) -> object:
     asked = {"contents": True, "keys": False, **called.named({name: name for name in _LEVELS})}
     storage = {name: value for name, value in called.options.items() if is_of_storage(name)}
@@ -347,6 +352,11 @@ _OF_ARCHIVAL = {
     "max_commits": "hoodie.keep.max.commits",
     "retain_commits": "hoodie.clean.commits.retained",
     "enable_metadata": "hoodie.metadata.enable",
+}
+_TTL = "hoodie.partition.ttl"
+_OF_EXPIRY = {
+    "ttl_policy": f"{_TTL}.management.strategy.type",
+    "retain_days": f"{_TTL}.strategy.days.retain",
 }
 _SYNC = "hoodie.datasource.hive_sync"
 _OF_SYNC = {
@@ -383,6 +393,7 @@ SERVICES: dict[str, Run] = {
     "run_repair": _repair,
     "run_rollback": _rollback,
     "run_rollback_inflight_tableservice": _rollback_service,
+    "run_ttl": _expire,
     "run_verify": _verify,
     "truncate_table": _truncate,
     "upgrade_table": _to_version("upgrade"),
