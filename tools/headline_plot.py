@@ -114,7 +114,7 @@ def sentence(record: Path) -> str:
     return (
         "2,000,000 rows in 16 file slices, a tenth of them updated by 5 commits: Hudi 1.2 on Spark takes "
         f"{spark[0]} to {spark[-1]} times the\nCPU time of `mortice.spark.read`, and {version} {without[0]} to "
-        f"{without[-1]} times that of `mortice.Table`"
+        f"{without[-1]} times that of `mortice.Table`."
     )
 
 
