@@ -315,7 +315,7 @@ def _copy_to_table(called: Called) -> list[Row]:
 
 
 def _expire(called: Called) -> list[Row]:
-    done = called.table().expire_partitions({**called.target.options, **called.named(_OF_EXPIRY)})
+    done = called.table().expire_partitions({**called.named(_OF_EXPIRY), **called.target.options})
     return [(one.partition,) for one in done.partitions]
 
 
