@@ -163,7 +163,7 @@ def archive(target: Target, done: ArchiveResult, *, is_plan: bool) -> None:
     line = f"{verb} {len(done.instants)} instants: {len(files)} files, {size:,} bytes"
     names = ["requested", "completed", "action", "file", "bytes"]
     shown = rows if is_plan else target.if_csv(rows)
-    target.show([one.to_dict() for one in done.instants], names, shown, [line])
+    target.show([one.to_dict() for one in done.instants], names, shown, [line], less=["completed", "action"])
 
 
 @click.group()

@@ -141,7 +141,7 @@ def slices(target: Target, as_of: str | None) -> None:
         logs = len(one.log_files), sum(log.size for log in one.log_files)
         rows.append((one.partition, one.file_id, one.base_instant, size, *logs))
     names = ["partition", "file id", "instant", "base bytes", "log files", "log bytes"]
-    target.show([dataclasses.asdict(one) for one in found], names, rows, is_whole=False)
+    target.show([dataclasses.asdict(one) for one in found], names, rows, is_whole=False, less=["log files"])
 
 
 @click.command()

@@ -175,7 +175,13 @@ def _rows(table: TableView, instant: str, keys: pa.Table, names: list[str], wher
     found = keys.column(KEY)
     if keys.num_rows <= MOST_KEYS:
         filters.append((KEY, "in", found.unique().to_pylist()))
-    rows = table.snapshot(columns=columns, filters=filters or None, as_of=instant).to_arrow()
+    # Columns that were added later are null.
+    known = set(table.snapshot(as_of=instant).schema.names)
+    absent = [table.schema.field(name) for name in columns if name in table.schema.names and name not in known]
+    stored = [name for name in columns if name not in {one.name for one in absent}]
+    rows = table.snapshot(columns=stored, filters=filters or None, as_of=instant).to_arrow()
+    for added in absent:
+        rows = rows.append_column(added, pa.nulls(rows.num_rows, added.type))
     return _matching(rows, _distinct(keys), "left semi")
 
 

@@ -180,3 +180,16 @@ def test_commands_print_history_and_diff(changed, capsys):
     assert main(["history", changed.uri, "--partition", "x"]) == 2
     assert main(["maintain", changed.uri, "--dry-run"]) == 0
     assert "compact" in capsys.readouterr().out
+
+
+def test_a_column_that_was_added_in_between_was_null(tmp_path):
+    table = mortice.create_table(tmp_path / "t", {"id": ["a", "b"], "n": [1, 2]}, record_key="id")
+    first = table.timeline.latest
+    table.upsert([{"id": "a", "n": 3, "note": "new"}], schema="add")
+    table.delete(["b"])
+    diff = table.diff(first)
+    assert diff.before.to_pylist() == [{"_hoodie_record_key": "a", "id": "a", "n": 1, "note": None}]
+    assert diff.updated.to_pylist() == [{"_hoodie_record_key": "a", "id": "a", "n": 3, "note": "new"}]
+    assert diff.deleted.to_pylist() == [{"_hoodie_record_key": "b", "id": "b", "n": 2, "note": None}]
+    with pytest.raises(mortice.InvalidArgumentError, match="unknown column"):
+        table.diff(first, columns=["nothing"])

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import tarfile
+import zipfile
 
 import pytest
 
@@ -86,6 +87,18 @@ def test_a_table_is_read_and_written_as_before(version, to, table_type, tmp_path
     # There is nothing left to do.
     again = table.upgrade(to)
     assert (again.from_version, again.properties, again.compactions) == (to, [], [])
+
+
+def test_archived_writes_that_replaced_file_groups_are_kept(tmp_path):
+    # Of these, Hudi's history has the inflight file for a plan.
+    with zipfile.ZipFile(HUDI.parent / "h12_removed_partition" / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    table = mortice.Table(tmp_path)
+    archived = [(one.requested_time, one.action) for one in table.timeline.archived]
+    assert "replacecommit" in dict(archived).values()
+    table.downgrade(6)
+    table = mortice.Table(tmp_path)
+    assert [(one.requested_time, one.action) for one in table.timeline.archived] == archived
 
 
 def test_there_and_back_again(tmp_path):

@@ -60,7 +60,7 @@ fn instants(table: &Table) -> BTreeSet<(String, String)> {
 fn stop_everywhere(from: u8, to: u8, table_type: TableType, is_lost: bool) -> usize {
     let origin = written(from, table_type);
     let (rows, before) = (origin.rows(false), instants(&origin));
-    for stopped in stops(61) {
+    for stopped in stops(97) {
         let context = format!("{from} to {to}, {table_type:?}, stopped at {stopped}, lost {is_lost}");
         let table = origin.copy();
         let (failing, store) = table.failing(stopped, is_lost);
@@ -96,18 +96,14 @@ fn stop_everywhere(from: u8, to: u8, table_type: TableType, is_lost: bool) -> us
 
 #[test]
 fn a_change_of_the_layout_goes_on_wherever_it_was_stopped() {
-    for (from, to, is_lost) in [(6, 8, false), (8, 6, false), (6, 9, true), (9, 6, true)] {
-        assert!(stop_everywhere(from, to, TableType::MergeOnRead, is_lost) > 40, "{from} to {to}");
-    }
+    assert!(stop_everywhere(6, 9, TableType::MergeOnRead, true) > 40);
+    assert!(stop_everywhere(9, 6, TableType::CopyOnWrite, false) > 40);
 }
 
 #[test]
 fn a_change_of_properties_goes_on_wherever_it_was_stopped() {
-    for (from, to, is_lost) in [(8, 9, false), (9, 8, false), (8, 9, true)] {
-        assert!(stop_everywhere(from, to, TableType::MergeOnRead, is_lost) > 10, "{from} to {to}");
-    }
-    stop_everywhere(6, 9, TableType::CopyOnWrite, false);
-    stop_everywhere(9, 6, TableType::CopyOnWrite, false);
+    assert!(stop_everywhere(8, 9, TableType::MergeOnRead, false) > 10);
+    assert!(stop_everywhere(9, 8, TableType::MergeOnRead, true) > 10);
 }
 
 #[test]

@@ -14,7 +14,9 @@ use mortice_commit::commit::{TimelineWriter, epoch_text, read_to_replace, replac
 use mortice_formats::log::writer::{BlockHeader, avro_block_of_datums};
 use mortice_merge::config::TimelineZone;
 use mortice_storage::{FileStatus, FileVersion, FolderEntry};
-use mortice_table::timeline::metadata::{ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder};
+use mortice_table::timeline::metadata::{
+    ARCHIVED_ENTRY_SCHEMA, ArchivedEntryEncoder, HoodieRequestedReplaceMetadata, TimelineMetadata,
+};
 use mortice_table::timeline::{Action, ArchivedAction, Instant, InstantState};
 
 /// Files of so many bytes are not added to.
@@ -93,8 +95,8 @@ pub(super) fn write_all<'a>(table: &ServiceTable, chunks: impl Iterator<Item = &
         let mut datums = Vec::new();
         for ArchivedAction { instant, metadata, plan } in actions {
             if let Some(plan) = plan {
-                let requested =
-                    Instant { state: InstantState::Requested, action: planned_by(instant.action), ..instant.clone() };
+                let (action, state) = (planned_by(instant.action), state_of_plan(instant.action, plan));
+                let requested = Instant { state, action, ..instant.clone() };
                 datums.push(encoder.encode(&requested, plan, instant.requested_time.as_str())?);
             }
             let completed =
@@ -106,6 +108,15 @@ pub(super) fn write_all<'a>(table: &ServiceTable, chunks: impl Iterator<Item = &
         table.store.put(&path, &Bytes::from(block.bytes().to_vec()), None)?;
     }
     Ok(())
+}
+
+/// The state whose content the history has for a plan. Of a write that replaces file groups Hudi archives the inflight
+/// file (`MetadataConversionUtils.createLSMTimelineInstant`).
+fn state_of_plan(completed: Action, plan: &[u8]) -> InstantState {
+    match completed {
+        Action::ReplaceCommit if HoodieRequestedReplaceMetadata::from_bytes(plan).is_err() => InstantState::Inflight,
+        _ => InstantState::Requested,
+    }
 }
 
 /// The action of a plan in the archive.
