@@ -33,6 +33,9 @@ pub struct LogFileName {
     pub native: Option<NativeLog>,
 }
 
+/// The formats of native logs that are read.
+const NATIVE_FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
+
 /// What a native log contains, in the order of the files of one flush (`HoodieLogFile.EXTENSION_PRECEDENCE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NativeLog {
@@ -115,6 +118,21 @@ impl LogFileName {
     #[must_use]
     pub fn native_format(&self) -> Option<&str> {
         self.native.and(self.name.rsplit_once('.').map(|(_, format)| format))
+    }
+
+    /// Refuses native logs of other formats than those of base files. Inline logs pass.
+    ///
+    /// # Errors
+    /// `Unsupported`, with the format, the name and the instant.
+    pub fn check_native_format(&self) -> Result<()> {
+        match self.native_format() {
+            Some(format) if !NATIVE_FORMATS.contains(&format) => {
+                let (name, supported) = (&self.name, NATIVE_FORMATS.join(", "));
+                let message = format!("unsupported format {format} of native log {name} (supported: {supported})");
+                Err(Error::unsupported(message).at_instant(&self.instant))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses native logs: in tables of older versions, and where logs are changed.

@@ -31,9 +31,6 @@ const METADATA: &str = "hudi.log.format.metadata";
 const ENTRY_PREFIX: &str = "hudi.log.format.";
 const VERSION: &str = "VERSION";
 
-/// The formats that are read.
-const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
-
 /// Parses the name of a file, if it is that of a native log.
 pub(super) fn native_name(path: &str) -> Option<LogFileName> {
     LogFileName::parse(path.rsplit('/').next()?).filter(LogFileName::is_native)
@@ -74,23 +71,8 @@ pub(super) fn native_block(source: &Arc<dyn FileSource>, name: &LogFileName) -> 
 /// # Errors
 /// `Unsupported`, by name, for another format; `CorruptLog` for a file that cannot be read as its format.
 pub(super) fn open(source: &Arc<dyn FileSource>, name: &LogFileName) -> Result<Box<dyn BaseFile>> {
-    check_native_format(name)?;
+    name.check_native_format()?;
     base_file::open(Arc::clone(source)).map_err(as_log_error)
-}
-
-/// Refuses native logs of other formats than those of base files. Inline logs pass.
-///
-/// # Errors
-/// `Unsupported`, with the format and the instant.
-pub fn check_native_format(name: &LogFileName) -> Result<()> {
-    match name.native_format() {
-        Some(format) if !FORMATS.contains(&format) => {
-            let supported = FORMATS.join(", ");
-            let message = format!("unsupported format {format} of native log {} (supported: {supported})", name.name);
-            Err(Error::unsupported(message).at_instant(&name.instant))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Damage of this file is damage of a log.

@@ -5,7 +5,6 @@ use super::findings::{Finding, FindingKind};
 use super::stored_files::{StoredFiles, WrittenFiles, joined};
 use mortice_base::error::{ErrorKind, Result};
 use mortice_base::names::LogFileName;
-use mortice_formats::log::check_native_format;
 use mortice_storage::parallel;
 use mortice_table::plan::OpenTable;
 use mortice_table::read::damage_of_log;
@@ -25,7 +24,7 @@ pub(super) fn damaged_logs(
     contents: bool,
 ) -> Result<Vec<Finding>> {
     let has_native_logs = table.config.version.has_native_logs();
-    let is_read = |log: &LogFileName| !log.is_native() || has_native_logs && check_native_format(log).is_ok();
+    let is_read = |log: &LogFileName| !log.is_native() || has_native_logs && log.check_native_format().is_ok();
     let logs = stored.data_files().filter(|(_, name, ..)| LogFileName::parse(name).is_some_and(|log| is_read(&log)));
     let logs: Vec<(String, u64)> =
         logs.map(|(partition, name, _, status)| (joined(partition, name), status.len)).collect();

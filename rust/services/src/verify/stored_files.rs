@@ -137,7 +137,9 @@ pub(super) fn orphans(table: &OpenTable, stored: &StoredFiles, written: &Written
             // Up to version 7 the name of a log has the instant of its slice.
             let log = LogFileName::parse(name);
             // What is not read is found as such, and not deleted.
-            let is_read = |log: &LogFileName| is_v2 && (!log.is_native() || table.config.version.has_native_logs());
+            let has_native_logs = table.config.version.has_native_logs();
+            let is_native_read = |log: &LogFileName| has_native_logs && log.check_native_format().is_ok();
+            let is_read = |log: &LogFileName| is_v2 && (!log.is_native() || is_native_read(log));
             if log.is_some_and(|log| !is_read(&log)) {
                 continue;
             }

@@ -6,7 +6,6 @@ use super::stored_files::{StoredFiles, joined};
 use mortice_base::error::{ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_formats::filter::Filter;
-use mortice_formats::log::check_native_format;
 use mortice_table::plan::OpenTable;
 
 /// Finds those of completed instants. Others are found as those of known kinds are.
@@ -40,7 +39,7 @@ pub(super) fn are_slices_refused(table: &OpenTable, stored: &StoredFiles) -> Res
 /// The instant in the name of such a file, and what it is.
 fn unsupported(name: &str, has_native_logs: bool) -> Option<(RequestedTime, String)> {
     if let Some(log) = LogFileName::parse(name) {
-        let check = if has_native_logs { check_native_format } else { LogFileName::check_is_inline };
+        let check = if has_native_logs { LogFileName::check_native_format } else { LogFileName::check_is_inline };
         let error = check(&log).err()?;
         return Some((log.instant, error.text()));
     }

@@ -13,7 +13,7 @@ use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::{by_completion, by_name};
 use crate::timeline::{MetadataPart, Timeline};
 use mortice_base::error::{Error, Result};
-use mortice_base::names::RequestedTime;
+use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::{TableConfig, TableType, TimelineLayout};
 
 /// Instants by file group, i.e. partition and file id.
@@ -207,9 +207,7 @@ impl<'a> FileSystemView<'a> {
             draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
         draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
-        if !self.has_native_logs {
-            check_are_inline(files, &draft.logs)?;
-        }
+        self.check_are_read(files, &draft.logs)?;
         let base_file = self.base_file(files, draft.bases)?;
         let log_file = |log: ListedLog| {
             let path = files.path(&log.name.name);
@@ -222,6 +220,13 @@ impl<'a> FileSystemView<'a> {
             return Ok(None);
         }
         Ok(Some(FileSlice { partition: files.partition.clone(), file_id, base_instant, base_file, log_files }))
+    }
+
+    /// Refuses native logs in a table of an older version, and those of unknown formats. Without them a slice would have
+    /// other rows.
+    fn check_are_read(&self, files: &PartitionFiles, logs: &[ListedLog]) -> Result<()> {
+        let check = if self.has_native_logs { LogFileName::check_native_format } else { LogFileName::check_is_inline };
+        logs.iter().try_for_each(|log| check(&log.name).map_err(|error| error.in_file(files.path(&log.name.name))))
     }
 
     fn base_file(&self, files: &PartitionFiles, mut bases: Vec<ListedBase>) -> Result<Option<BaseFile>> {
@@ -263,13 +268,6 @@ impl<'a> FileSystemView<'a> {
         }
         Ok(())
     }
-}
-
-/// Refuses native logs in a table of an older version. Without them a slice would have other rows.
-fn check_are_inline(files: &PartitionFiles, logs: &[ListedLog]) -> Result<()> {
-    let refused =
-        |log: &ListedLog| log.name.check_is_inline().map_err(|error| error.in_file(files.path(&log.name.name)));
-    logs.iter().try_for_each(refused)
 }
 
 /// Returns the slice of all files that a savepoint keeps of a file group. A compaction that was pending then began a

@@ -1,0 +1,150 @@
+"""Native logs of table version 10, as Hudi 1.3 writes them: blocks, damage, what is refused.
+
+Their rows are compared with Hudi's in test_bundled_tables, those of CDC queries in test_changes.
+"""
+
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+
+import mortice
+from support.cases import TABLES, assert_same_result, hudi_result
+
+NATIVE = [name for name in TABLES if name.startswith("h13_")]
+NAME = re.compile(r"[^._]+_\d+-\d+-\d+_\d+_\d+\.(log|deletes|cdc)\.(parquet|orc|hfile)")
+EVENT_TIME, UPGRADED, METADATA = "h13_mor_event_time", "h13_mor_upgraded_from_9", "h13_mor_metadata"
+TYPES = {
+    ("log", "parquet"): "PARQUET_DATA_BLOCK",
+    ("log", "orc"): "PARQUET_DATA_BLOCK",
+    ("log", "hfile"): "HFILE_DATA_BLOCK",
+    ("deletes", "parquet"): "DELETE_BLOCK",
+    ("deletes", "orc"): "DELETE_BLOCK",
+    ("deletes", "hfile"): "DELETE_BLOCK",
+    ("cdc", "parquet"): "CDC_DATA_BLOCK",
+}
+
+
+def native_logs(table):
+    return sorted(path for path in table.rglob("*") if NAME.fullmatch(path.name))
+
+
+def with_metadata(log, change):
+    """Changes the header in the footer of a Parquet log."""
+    key = b"hudi.log.format.metadata"
+    rows = pq.read_table(log)
+    header = change(json.loads(rows.schema.metadata[key]))
+    metadata = {**rows.schema.metadata, key: json.dumps(header).encode()}
+    pq.write_table(rows.replace_schema_metadata(metadata), log)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_verify_finds_nothing(name, table_of):
+    assert mortice.Table(table_of(name)).verify(keys=True).findings == []
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_a_native_log_is_one_block(name, table_of):
+    for path in native_logs(table_of(name)):
+        kind, suffix = path.name.split(".")[1:]
+        (block,) = mortice.LogFile(path).blocks()
+        assert block.type == TYPES[kind, suffix]
+        assert (block.offset, block.end, block.log_format_version) == (0, path.stat().st_size, 2)
+        assert block.instant_time == path.name.split("_")[2]
+        assert block.refusal is None
+        log = mortice.LogFile(path)
+        assert [one.header for one in log.blocks(reverse=True)] == [block.header]
+        if kind == "deletes":
+            assert log.deletes(block).num_rows == block.record_count
+        else:
+            assert log.record_batches(block).read_all().num_rows == block.record_count
+            assert log.records(block).num_rows == block.record_count
+        if "RECORD_POSITIONS" in block.header:
+            assert len(log.positions(block)) == block.record_count
+
+
+def test_a_slice_has_inline_and_native_logs(table_of):
+    (slice_,) = (one for one in mortice.Table(table_of(UPGRADED)).file_slices() if one.log_files)
+    names = [log.path.rsplit("/", 1)[-1] for log in slice_.log_files]
+    assert [bool(NAME.fullmatch(name)) for name in names] == [False, False, True, True]
+
+
+def test_writes_are_refused(copy_of):
+    table = mortice.Table(copy_of(EVENT_TIME))
+    rows = table.snapshot().to_arrow().slice(0, 1)
+    for change in (lambda: table.upsert(rows), table.compact, table.clean, table.cluster, table.repair):
+        with pytest.raises(mortice.UnsupportedError, match="version 10 is only read"):
+            change()
+    with pytest.raises(mortice.UnsupportedError, match="version 10"):
+        mortice.create_table("/dev/null/t", rows.schema, record_key="id", version=10)
+
+
+@pytest.mark.parametrize("cut", [0, 4, 1000, -1])
+def test_a_cut_log_is_an_error(cut, copy_of):
+    path = copy_of(EVENT_TIME)
+    log = native_logs(path)[0]
+    log.write_bytes(log.read_bytes()[:cut])
+    with pytest.raises(mortice.CorruptLogError) as raised:
+        mortice.Table(path).snapshot().to_arrow()
+    assert log.name in str(raised.value)
+    found = {(one.path, one.kind) for one in mortice.Table(path).verify().findings}
+    assert found == {(log.name, "wrong_length"), (log.name, "unreadable_file")}
+
+
+def test_a_header_that_is_not_valid_is_an_error(copy_of):
+    path = copy_of(EVENT_TIME)
+    logs = native_logs(path)
+    for change, error, message in [
+        ({"VERSION": "3"}, mortice.UnsupportedError, "version 3"),
+        ({"VERSION": "x"}, mortice.CorruptLogError, "VERSION"),
+        ({"SCHEMA": None}, mortice.CorruptLogError, "SCHEMA is missing"),
+        ({"COMMAND_BLOCK_TYPE": "0"}, mortice.CorruptLogError, "COMMAND_BLOCK_TYPE"),
+    ]:
+        for log in (logs[0], logs[2]):
+            kept = log.read_bytes()
+            with_metadata(log, lambda header, change=change: {**header, **change})
+            with pytest.raises(error, match=message):
+                mortice.Table(path).snapshot().to_arrow()
+            log.write_bytes(kept)
+
+
+def test_positions_that_are_not_valid_are_left_for_keys(copy_of):
+    path = copy_of(EVENT_TIME)
+    for log in native_logs(path):
+        with_metadata(log, lambda header: {**header, "RECORD_POSITIONS": "AAAAAQA="})
+    actual = mortice.Table(path).snapshot().to_arrow()
+    assert_same_result(hudi_result(EVENT_TIME), actual)
+
+
+def test_other_headers_are_ignored(copy_of):
+    path = copy_of(EVENT_TIME)
+    for log in native_logs(path):
+        with_metadata(log, lambda header: {**header, "A_LATER_NAME": "1"})
+    assert_same_result(hudi_result(EVENT_TIME), mortice.Table(path).snapshot().to_arrow())
+
+
+def test_a_log_of_another_format_is_refused_by_name(copy_of):
+    path = copy_of(EVENT_TIME)
+    log = native_logs(path)[0]
+    log.rename(log.with_suffix(".lance"))
+    with pytest.raises(mortice.UnsupportedError, match="format lance"):
+        mortice.Table(path).snapshot().to_arrow()
+    kinds = {found.kind for found in mortice.Table(path).verify().findings}
+    assert kinds == {"unsupported_file", "missing_file"}
+
+
+def test_the_metadata_table_lists_native_logs(table_of):
+    table = mortice.Table(table_of(METADATA))
+    assert "metadata table" in next(line for line in table.snapshot().explain().splitlines() if "listing" in line)
+    listed = mortice.Table(table.uri, read_options=mortice.ReadOptions(use_metadata=False))
+    assert table.file_slices() == listed.file_slices()
+
+
+def test_history_and_differences(table_of):
+    table = mortice.Table(table_of(EVENT_TIME))
+    versions = table.history("k001").versions
+    assert [one.source for one in versions] == ["base row", "log record", "log delete", "log record"]
+    assert [one.state for one in versions][-1] == "wins"
+    found = table.diff(table.timeline[0])
+    assert (found.inserted.num_rows, found.deleted.num_rows) == (1, 2)
