@@ -206,18 +206,6 @@ def mor_upgraded_from_9(it):
     it.delete([4], 5)
 
 
-@case(MOR, EVENT)
-def mor_partial_updates(it):
-    it.write("bulk_insert", it.rows(range(12), 0))
-    for step, column in ((2, "value"), (3, "note")):
-        given = ", ".join(f"('k00{key}', {7 * step}L, 'm{step}', {step}L)" for key in range(step, 6))
-        it.sql(
-            f"MERGE INTO {{t}} AS t USING (SELECT * FROM VALUES {given} AS v(id, value, note, ts)) AS s ON t.id = s.id"
-            f" WHEN MATCHED THEN UPDATE SET {column} = s.{column}, ts = s.ts"
-        )
-    it.delete([2], 4)
-
-
 @case(COW, EVENT, cdc("data_before_after"), types=NO_DECIMALS)
 def cow_cdc_data_before_after(it):
     it.write("insert", it.rows(range(8), 0))
@@ -406,20 +394,6 @@ def mor_date_ordering(it):
 @case(MOR, EVENT, {"hoodie.table.ordering.fields": "at"}, types=FLAGGED + ", at timestamp")
 def mor_timestamp_ordering(it):
     marked_deletes(it)
-
-
-@case(MOR, COMMIT, {"hoodie.table.base.file.format": "ORC", "hoodie.datasource.write.drop.partition.columns": "false"})
-def mor_orc(it):
-    it.write("insert", it.rows(range(8), 0))
-    it.upsert(range(4), 2)
-    it.delete([1], 3)
-
-
-@case(MOR, COMMIT, {"hoodie.table.base.file.format": "HFILE"})
-def mor_hfile(it):
-    it.write("insert", it.rows(range(8), 0))
-    it.upsert(range(4), 2)
-    it.delete([1], 3)
 
 
 @case(MOR, EVENT, {"hoodie.table.storage.layout": "lsm_tree"})
