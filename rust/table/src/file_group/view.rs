@@ -222,8 +222,8 @@ impl<'a> FileSystemView<'a> {
         Ok(Some(FileSlice { partition: files.partition.clone(), file_id, base_instant, base_file, log_files }))
     }
 
-    /// Refuses native logs in a table of an older version, and those of unknown formats. Without them a slice would have
-    /// other rows.
+    /// Refuses native logs in a table of an older version, and those of unknown formats. Without them a slice would
+    /// have other rows.
     fn check_are_read(&self, files: &PartitionFiles, logs: &[ListedLog]) -> Result<()> {
         let check = if self.has_native_logs { LogFileName::check_native_format } else { LogFileName::check_is_inline };
         logs.iter().try_for_each(|log| check(&log.name).map_err(|error| error.in_file(files.path(&log.name.name))))
