@@ -32,8 +32,8 @@ OPTIONS = {
 }
 
 
-def session(jar):
-    """Returns a small Spark session with Hudi."""
+def session(jar, settings=()):
+    """Returns a small Spark session with Hudi, with these settings besides."""
     use_java()
     builder = SparkSession.builder.master("local[1]").appName("writer")
     for name, value in {
@@ -45,6 +45,7 @@ def session(jar):
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
+        **dict(settings),
     }.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
