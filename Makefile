@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 VENV35 := .venv-spark35
 VENV_VERSUS := .venv-versus
+VENV_DEMO := .venv-demo
 MATRIX := spark40 spark41 spark42
 BIN := $(VENV)/bin
 CORPUS ?= ../shared/corpus
@@ -38,7 +39,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo demo-spark test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site test-site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -96,8 +97,14 @@ build: setup ## compile the native module, optimised, and install mortice into .
 develop: setup ## compile the native module, unoptimised and checked, and install mortice into .venv
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --features mortice/testing --quiet >/dev/null
 
-demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
-	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py
+# In an environment of its own, for local tables only: without object stores, Spark, and what tests need.
+demo: check-tools ## read a bundled table, written by Hudi, and show what merging changed: the quickest way to a first row
+	@test -x $(VENV_DEMO)/bin/maturin || { $(PYTHON) -m venv $(VENV_DEMO) && $(VENV_DEMO)/bin/python $(PIP_INSTALL) 'maturin>=1.16,<2' 'pyarrow>=17' click; }
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV_DEMO) $(VENV_DEMO)/bin/maturin develop --profile demo --no-default-features --quiet >/dev/null
+	@$(VENV_DEMO)/bin/python python/examples/demo.py
+
+demo-spark: build ## the same table through PySpark, with the times of each read
+	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py --spark
 
 # What is quick comes first, and Spark last. Rust comes before Python: between calls of maturin and of Cargo, the crates
 # that depend on the Python are compiled again.
@@ -280,6 +287,11 @@ wheel: setup licenses ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) $(VENV)-sail $(VENV)-dbt $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
+	rm -rf $(VENV) $(VENV35) $(VENV_DEMO) $(VENV)-sail $(VENV)-dbt $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so
+
+# Playwright drives an installed Chromium; without one the tests are skipped.
+test-site: site ## the documentation in a browser, at three widths, in light and dark mode
+	@target/site-venv/bin/python -c 'import playwright, pytest' 2>/dev/null || target/site-venv/bin/python $(PIP_INSTALL) playwright pytest
+	@target/site-venv/bin/python -m pytest -q -p no:cacheprovider -c /dev/null --noconftest -m slow tests/site

@@ -1,9 +1,10 @@
-"""Reads a merge-on-read table, written by Hudi, through PySpark, and prints what merging its logs changed.
+"""Reads a merge-on-read table, written by Hudi, and prints what merging its logs changed.
 
-    python demo.py [TABLE]
+    python demo.py [--spark] [TABLE]
 
 Without an argument it reads the bundled table: 150 trips in a base file, then six commits in log files with updates,
-deletes, and late events, which do not replace rows with a later event time.
+deletes, and late events, which do not replace rows with a later event time. With `--spark` PySpark reads it as well,
+and the times of all reads are printed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -20,9 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import mortice
-import mortice.spark
 from mortice.cli.tables import print_facts
-from support.find_java import use_java
 
 BUNDLED = Path(__file__).parents[2] / "tests" / "data" / "h11_event_time_deletes" / "table.zip"
 KEY = "_hoodie_record_key"
@@ -39,39 +39,56 @@ def timed(what: str, timings: list[tuple[str, str]]) -> Iterator[None]:
 
 def main() -> None:
     """Extracts the table, reads, compares, prints."""
+    # `make demo` compiles in little time what it does not measure.
+    warnings.filterwarnings("ignore", "mortice was built without optimisation")
+    arguments = sys.argv[1:]
+    with_spark = "--spark" in arguments
+    paths = [argument for argument in arguments if argument != "--spark"]
     with tempfile.TemporaryDirectory(prefix="mortice-demo-") as folder:
-        path = sys.argv[1] if len(sys.argv) > 1 else folder
-        if path == folder:
+        if not paths:
             zipfile.ZipFile(BUNDLED).extractall(folder)
+        path = paths[0] if paths else folder
         show(path)
+        if with_spark:
+            compare_times(path)
 
 
 def show(path: str) -> None:
-    """Prints merged rows and those of the base files alone, and the time of each read."""
+    """Prints some rows, and how merged rows differ from those of the base files alone."""
     table = mortice.Table(path)
     logs = [log for slice_ in table.file_slices() for log in slice_.log_files]
     print(table)
     print(f"{len(table.file_slices())} file slices, {len(logs)} log files, {len(table.timeline)} instants\n")
+    merged, base = (scan.to_arrow().to_pylist() for scan in (table.snapshot(), table.read_optimized()))
+    compare(table, {row[KEY]: row for row in merged}, {row[KEY]: row for row in base})
+
+
+def compare_times(path: str) -> None:
+    """Prints the times of reads with and without Spark."""
+    import mortice.spark
+
+    table = mortice.Table(path)
     timings: list[tuple[str, str]] = []
     spark = start_spark(timings)
     with timed("Spark, merged rows, first time (starts the Python workers)", timings):
         mortice.spark.read(spark, path).count()
     with timed("Spark, merged rows: mortice.spark.read", timings):
-        merged = mortice.spark.read(spark, path).collect()
+        mortice.spark.read(spark, path).collect()
     with timed("Spark, base files alone", timings):
-        base = mortice.spark.read(spark, path, query_type="read_optimized").collect()
+        mortice.spark.read(spark, path, query_type="read_optimized").collect()
     with timed("no Spark, merged rows: Table.snapshot().to_arrow()", timings):
         table.snapshot().to_arrow()
     with timed("no Spark, base files alone", timings):
         table.read_optimized().to_arrow()
     spark.stop()
-    compare(table, {row[KEY]: row for row in merged}, {row[KEY]: row for row in base})
     print()
     print_facts(["what", "took"], timings)
 
 
 def start_spark(timings: list[tuple[str, str]]) -> Any:
     """A local session whose workers run this Python."""
+    from support.find_java import use_java
+
     use_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

@@ -1,4 +1,4 @@
-//! Prepares a process for a fork by Python.
+//! Prepares a process for a fork by Python: clients of object stores have threads.
 
 use pyo3::prelude::*;
 

@@ -27,6 +27,7 @@ mod expire_partitions;
 mod expression;
 mod filter;
 mod follower;
+#[cfg(feature = "object")]
 mod forks;
 mod instants;
 mod literals;
@@ -64,6 +65,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("has_hdfs", cfg!(feature = "hdfs"))?;
+    #[cfg(feature = "object")]
     forks::register(module)?;
     expression::add(module)?;
     catalog::add(module)?;

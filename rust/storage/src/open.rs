@@ -10,6 +10,8 @@ use super::HdfsUri;
 #[cfg(feature = "object")]
 use super::ObjectStorage;
 use super::options::object_keys::hint;
+#[cfg(not(feature = "object"))]
+use super::options::object_uri::ObjectUri;
 use super::{FileSource, FileStore, LocalStorage, RequestCounters, Storage, WritableStorage, counted};
 use mortice_base::error::{Error, Result};
 
@@ -137,6 +139,11 @@ fn local_path(uri: &str) -> Result<String> {
              --features hdfs`, or copy the table to a local path or an object store",
         )
         .in_file(uri)),
+        #[cfg(not(feature = "object"))]
+        (true, _) if ObjectUri::parse(uri)?.is_some() => Err(Error::unsupported(
+            "this build of mortice has no clients of object stores, as that of `make demo`: `make build` compiles them",
+        )
+        .in_file(without_credentials(uri))),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
             "storage {scheme}:// is not supported here (supported: local paths, s3://, gs://, abfss://, az://, https://)"
         ))
