@@ -101,7 +101,7 @@ develop: setup ## compile the native module, unoptimised and checked, and instal
 demo: check-tools ## read a bundled table, written by Hudi, and show what merging changed: the quickest way to a first row
 	@test -x $(VENV_DEMO)/bin/maturin || { $(PYTHON) -m venv $(VENV_DEMO) && $(VENV_DEMO)/bin/python $(PIP_INSTALL) 'maturin>=1.16,<2' 'pyarrow>=17' click; }
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV_DEMO) $(VENV_DEMO)/bin/maturin develop --profile demo --no-default-features --quiet >/dev/null
-	@$(VENV_DEMO)/bin/python python/examples/demo.py
+	@$(VENV_DEMO)/bin/python -W "ignore:mortice was built without optimisation" python/examples/demo.py
 
 demo-spark: build ## the same table through PySpark, with the times of each read
 	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py --spark

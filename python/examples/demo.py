@@ -13,7 +13,6 @@ import os
 import sys
 import tempfile
 import time
-import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -39,8 +38,6 @@ def timed(what: str, timings: list[tuple[str, str]]) -> Iterator[None]:
 
 def main() -> None:
     """Extracts the table, reads, compares, prints."""
-    # `make demo` compiles in little time what it does not measure.
-    warnings.filterwarnings("ignore", "mortice was built without optimisation")
     arguments = sys.argv[1:]
     with_spark = "--spark" in arguments
     paths = [argument for argument in arguments if argument != "--spark"]
