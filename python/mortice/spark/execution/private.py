@@ -63,3 +63,12 @@ def session_key(spark: Any) -> str:
     except Exception:  # noqa: BLE001
         # Spark Connect has it in public.
         return str(getattr(spark, "session_id", id(spark)))
+
+
+def hadoop_file_exists(spark: Any, uri: str) -> bool:
+    """Returns true if the session's Hadoop file systems have a file. False on Spark Connect."""
+    try:
+        path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(uri)
+        return bool(path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(path))
+    except Exception:  # noqa: BLE001
+        return False

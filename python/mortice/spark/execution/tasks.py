@@ -57,6 +57,8 @@ class TaskOptions:
 
     split_bytes: int = DEFAULT_SPLIT_BYTES
     """`mortice.split.bytes`."""
+    spark_parquet: bool = False
+    """`mortice.spark.parquet`: whether Spark's own reader reads files whose rows need no merge."""
     worker: WorkerOptions = field(default_factory=WorkerOptions)
 
 

@@ -1,4 +1,4 @@
-"""Reads tables into DataFrames by `mapInArrow`: the driver plans a query, and each task reads some of its splits."""
+"""Reads tables into DataFrames: the driver plans a query, and tasks read its splits, or Spark their Parquet files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING
 
 from mortice.expressions.filters import Filters
 from mortice.spark.execution.data_frame import count_rows, data_frame
+from mortice.spark.execution.parquet_reader import combined_frame
 from mortice.spark.execution.task_errors import typed_errors
-from mortice.spark.settings.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS, Default
+from mortice.spark.settings.option_names import (
+    AS_OF,
+    BEGIN,
+    COLUMNS,
+    END,
+    FILTERS,
+    QUERY_TYPE,
+    SEMANTICS,
+    Default,
+    is_of_storage,
+)
 from mortice.spark.settings.options import Query, by_one_name, read_query
 from mortice.spark.settings.session import hadoop_settings, session_options
 from mortice.values.instants import InstantLike
@@ -63,7 +74,8 @@ def read(  # noqa: PLR0917
         metrics: Accumulates what the tasks read. Default: nothing is accumulated.
 
     Returns:
-        A DataFrame with one partition for each task.
+        A DataFrame with one partition for each task. With the option `mortice.spark.parquet`, file slices without log
+        files are read by Spark's own Parquet reader if their files need no conversion.
 
     Raises:
         InvalidArgumentError: An argument or an option is invalid.
@@ -85,7 +97,8 @@ def read(  # noqa: PLR0917
         },
     )
     scan = query.prepare(query.table(), query.columns).scan()
-    return data_frame(spark, scan, query.tasks, metrics)
+    by_hadoop = not any(map(is_of_storage, by_one_name(options)))
+    return combined_frame(spark, scan, query.tasks, metrics, by_hadoop=by_hadoop)
 
 
 def read_stored(  # noqa: PLR0917

@@ -141,6 +141,7 @@ def read_query(options: Mapping[str, object], uri: str | None = None) -> Query:
         merger=_merger(rest.pop(opt.MERGER, None)),
         tasks=TaskOptions(
             split_bytes=parse_count(opt.SPLIT_BYTES, rest.pop(opt.SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+            spark_parquet=parse_bool(opt.SPARK_PARQUET, rest.pop(opt.SPARK_PARQUET, False)),
             worker=WorkerOptions(
                 zip_cache=parse_bool(opt.ZIP_CACHE, rest.pop(opt.ZIP_CACHE, True)),
                 gc_freeze=parse_bool(opt.GC_FREEZE, rest.pop(opt.GC_FREEZE, True)),
