@@ -51,6 +51,7 @@ __all__ = [
     "MergeStatement",
     "MergeStatementClause",
     "MetadataResult",
+    "PlainFiles",
     "PlannedCompaction",
     "PlannedSlice",
     "Procedure",
