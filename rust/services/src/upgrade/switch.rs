@@ -58,8 +58,8 @@ pub(super) fn check_files(target: &WritableTable, table: &OpenTable, steps: &[Ve
     let mut logs = files.iter().flat_map(|files| &files.log_files);
     if let Some(log) = logs.clone().find(|log| log.name.is_native()) {
         return Err(Error::unsupported(format!(
-            "the native log file {} below table version 10; compact the table and delete its logs by a clean ({CLEAN}), then run it \
-             again",
+            "native log files, such as {}, do not exist below table version 10; compact the table and delete its logs by a clean \
+             ({CLEAN}), then run it again",
             log.name.name
         )));
     }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::scan::Scan;
-use crate::read::PlainQuery;
+use crate::read::{PlainParquet, PlainQuery};
 use crate::split::Split;
 use mortice_base::error::{ErrorKind, Result};
-use mortice_formats::base_file::PlainParquet;
 use mortice_storage::{self as storage, Storage, parallel};
 
 /// The number of files that Spark lists in its driver

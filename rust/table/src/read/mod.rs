@@ -40,7 +40,7 @@ pub use changes::changed_rows::{ChangedRows, RowsChanged};
 pub use file_schema::{has_column, newest_schema};
 pub use log_check::{LogCheck, check_logs, damage_of_log};
 pub use log_contents::{LogContents, log_contents};
-pub use plain_base_file::PlainQuery;
+pub use plain_base_file::{PlainParquet, PlainQuery};
 pub use report::{CorruptRange, DamagedFile, ReadReport, SharedReport};
 pub use rows::merge_rules::{RowsMergeRules, needs_commit_order};
 pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};

@@ -9,7 +9,8 @@ use super::logs::log_blocks::{known_base, open_planned};
 use crate::split::{DeleteOutput, Query, Split};
 use mortice_avro::{self as avro, ArrowMapping, Schema};
 use mortice_base::error::Result;
-use mortice_formats::base_file::{PlainParquet, plain_parquet};
+pub use mortice_formats::base_file::PlainParquet;
+use mortice_formats::base_file::plain_parquet;
 use mortice_formats::filter::BoundFilter;
 use mortice_storage::Storage;
 
