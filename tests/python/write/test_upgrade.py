@@ -149,6 +149,8 @@ def test_what_a_version_does_not_have(tmp_path):
         new_table(tmp_path / "old", 6).downgrade(8)
     with pytest.raises(UnsupportedError, match="version 7"):
         table.downgrade(7)
+    with pytest.raises(UnsupportedError, match="version 10 is only read"):
+        table.upgrade(10)
     assert mortice.Table(table.uri).version == 9
 
 

@@ -12,6 +12,7 @@ use super::version_path::VersionStep;
 use crate::recovery::{check_no_restore, failed_writes};
 use crate::transaction::change_metadata;
 use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_commit::commit::check_version;
 use mortice_commit::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_merge::config::option_names::METADATA_ENABLE;
 use mortice_merge::config::{ReadOptions, TableConfig};
@@ -106,6 +107,9 @@ fn planned(
     let store = target.store();
     let (before, after) = properties_after(store.as_ref(), &steps, request.to)?;
     planned.properties = changed_properties(&before, &after);
+    let after = TableConfig::from_properties(after.properties())?;
+    // What follows the change of the properties is a change of a table of that version.
+    check_version(&after)?;
     let (policy, heartbeat) = (target.concurrency().failed_writes, target.concurrency().heartbeat);
     planned.rolled_back = failed_writes(store.as_ref(), &table.timeline, policy, heartbeat)?;
     for compaction in planned_compactions(location, table, &steps, options)? {
@@ -114,7 +118,6 @@ fn planned(
         planned.log_files = planned.log_files.saturating_add(files as u64);
     }
     if steps.iter().any(|step| step.changes_layout()) {
-        let after = TableConfig::from_properties(after.properties())?;
         (planned.timeline_files, planned.archived) = LayoutChange::new(store, table, &after)?.counts()?;
     }
     if steps.iter().any(|step| step.rebuilds_metadata()) {
