@@ -64,7 +64,7 @@ class Views:
             if table is None:
                 continue
             try:
-                rows = self._read(table.path, None, table.options)
+                rows = self._read(table.path, None, table.read_options())
             except TableNotFoundError:
                 # A name of the statement's own, such as an alias, may be that of a view whose table was removed.
                 if any(one.parts[-1].lower() == name for one in relations):
@@ -125,7 +125,7 @@ class Views:
         table = named_table(self.spark, parts)
         if table is None:
             return
-        frame = self._read(table.path, as_of, table.options)
+        frame = self._read(table.path, as_of, table.read_options())
         view = self._named(frame, ".".join(parts))
         if as_of is None:
             self._newest[view] = (table, frame)

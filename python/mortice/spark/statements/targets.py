@@ -22,7 +22,7 @@ from mortice.errors import InvalidArgumentError, TableServiceError, UnsupportedE
 from mortice.spark.execution.private import session_key
 from mortice.spark.reading.read import read
 from mortice.spark.settings.catalog_table import MANAGED, managed_name, stored_options
-from mortice.spark.settings.option_names import Decision, decision, is_of_storage
+from mortice.spark.settings.option_names import Decision, decision, is_of_storage, near
 from mortice.spark.settings.session import session_index
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.parameters import quoted, quoted_string
@@ -63,6 +63,14 @@ class SqlTable:
         if self.name is not None and _mortice.is_table_property(plain):
             return False
         return plain.startswith("hoodie.") and decision(plain) not in (Decision.TAKEN, Decision.REFUSED)
+
+    def read_options(self) -> dict[str, OptionValue]:
+        """Returns the options of queries; those of writes alone would be warned of."""
+
+        def is_of_writes_alone(name: str) -> bool:
+            return name.startswith("hoodie.") and decision(name) is Decision.UNKNOWN and not near(name)
+
+        return {name: value for name, value in self.options.items() if not is_of_writes_alone(name.lower())}
 
     def change_options(self, spark: SparkSession) -> dict[str, OptionValue]:
         """Returns the options of statements that change rows: those of writes, with the index that the session sets."""
@@ -250,7 +258,7 @@ def _add_view(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
             "table becomes a view of the session; give it a name without a database",
             path=table.path,
         )
-    make_view(spark, parts[0], table, read(spark, table.path, options=dict(table.options)))
+    make_view(spark, parts[0], table, read(spark, table.path, options=table.read_options()))
 
 
 def renew_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
@@ -260,7 +268,7 @@ def renew_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
     the old entry. Raises `TableServiceError` if the name is lost, with the statement that registers it.
     """
     if is_view(spark, parts):
-        make_view(spark, parts[0], table, read(spark, table.path, options=dict(table.options)))
+        make_view(spark, parts[0], table, read(spark, table.path, options=table.read_options()))
         return
     if table.name is None:
         return
