@@ -17,10 +17,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::block::{Block, BlockKind};
+use super::content::parquet_data::as_log_error;
 use super::header::Header;
 use super::layout::{BlockType, HeaderKey};
 use crate::base_file::{self, BaseFile};
-use mortice_base::error::{Error, ErrorKind, Result};
+use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, NativeLog};
 use mortice_storage::FileSource;
 
@@ -73,11 +74,6 @@ pub(super) fn native_block(source: &Arc<dyn FileSource>, name: &LogFileName) -> 
 pub(super) fn open(source: &Arc<dyn FileSource>, name: &LogFileName) -> Result<Box<dyn BaseFile>> {
     name.check_native_format()?;
     base_file::open(Arc::clone(source)).map_err(as_log_error)
-}
-
-/// Damage of this file is damage of a log.
-pub(super) fn as_log_error(error: Error) -> Error {
-    if error.kind() == ErrorKind::InvalidTable { error.with_kind(ErrorKind::CorruptLog) } else { error }
 }
 
 fn read_header(file: &dyn BaseFile, name: &LogFileName) -> Result<Header> {
@@ -153,6 +149,7 @@ mod tests {
     use crate::log::content::parquet_data::may_have_keys;
     use crate::log::{ForwardScan, LogFile, backward};
     use mortice_base::batch_limit::BatchLimit;
+    use mortice_base::error::ErrorKind;
     use mortice_storage::MemoryFile;
 
     const NAME: &str = "136281f3-0_1-0-1_20250409161256974_2";

@@ -13,6 +13,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
 
 use super::content::deleted::{DeletedKey, DeletedKeys, StoredOrdering};
+use super::content::parquet_data::as_log_error;
 use super::native;
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -43,8 +44,8 @@ pub(super) fn read(source: &Arc<dyn FileSource>, name: &LogFileName, partition: 
     let wanted = Arc::new(Schema::new(fields));
     let (mut text, mut deleted) = (Vec::new(), Vec::new());
     let partition = partition.map(|partition| appended(&mut text, partition.as_bytes())).transpose()?;
-    for batch in file.batches(&wanted, BatchLimit::with_rows(ROWS)).map_err(native::as_log_error)? {
-        add_batch(&batch.map_err(native::as_log_error)?, partition.as_ref(), &mut text, &mut deleted)?;
+    for batch in file.batches(&wanted, BatchLimit::with_rows(ROWS)).map_err(as_log_error)? {
+        add_batch(&batch.map_err(as_log_error)?, partition.as_ref(), &mut text, &mut deleted)?;
     }
     if deleted.len() as u64 != rows {
         let message = format!("invalid native log of deleted keys: expected {rows} rows, found {}", deleted.len());

@@ -41,11 +41,14 @@ pub fn may_have_keys(
     else {
         return Ok(true);
     };
-    let is_within = |bounds: (Option<&str>, Option<&str>), key: &[u8]| match bounds {
-        (Some(least), Some(greatest)) => least.as_bytes() <= key && key <= greatest.as_bytes(),
-        _ => true,
+    let may_be_within = |bounds: (Option<&str>, Option<&str>)| match bounds {
+        (Some(least), Some(greatest)) => {
+            let first = keys.partition_point(|key| key.as_slice() < least.as_bytes());
+            keys.get(first).is_some_and(|key| key.as_slice() <= greatest.as_bytes())
+        }
+        _ => !keys.is_empty(),
     };
-    Ok(least.iter().zip(greatest).any(|bounds| keys.iter().any(|key| is_within(bounds, key))))
+    Ok(least.iter().zip(greatest).any(may_be_within))
 }
 
 /// Returns the fewest rows of a batch within a limit, but for the last ones.
@@ -138,6 +141,6 @@ fn open(file: &Arc<dyn FileSource>, content: &Range<u64>) -> Result<Option<Box<d
 }
 
 /// Damage in this file is damage of a log.
-fn as_log_error(error: Error) -> Error {
+pub(in crate::log) fn as_log_error(error: Error) -> Error {
     if error.kind() == ErrorKind::InvalidTable { error.with_kind(ErrorKind::CorruptLog) } else { error }
 }
