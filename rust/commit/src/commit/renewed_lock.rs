@@ -8,7 +8,7 @@ use super::lock::{HeldLock, LockState};
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::time::{Repetition, Time};
 
-/// A lock in a service, which this writer has.
+/// A lock in a service or on a storage, which this writer has.
 pub(super) trait Lease: Send + 'static {
     /// Renews it; none if the service says that this writer does not have it.
     ///

@@ -10,17 +10,16 @@
 //! lost its condition means that another writer has the lock, unless the object is still the holder's: then the answer
 //! to its last write was lost.
 
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::lock::{HeldLock, LockState, TableLock};
+use super::lock::{HeldLock, TableLock};
+use super::renewed_lock::{Lease, Moment, Renewal, hold};
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_base::time::{Repetition, Time};
+use mortice_base::time::Time;
 use mortice_merge::config::option_names::{
     WRITE_LOCK_STORAGE_RENEW_INTERVAL_SECS, WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS,
 };
@@ -110,19 +109,20 @@ impl StorageLock {
         }
     }
 
-    fn content(&self, expired: bool) -> Result<(Bytes, Duration)> {
+    fn content(&self, expired: bool) -> Result<Bytes> {
         let until = self.time.since_epoch().saturating_add(self.validity.validity);
         let valid_until =
             u64::try_from(until.as_millis()).map_err(|_| Error::internal("a time is past the year 500,000,000"))?;
         let file = LockFile { expired, valid_until, owner: self.owner.clone() };
         let json = serde_json::to_vec(&file).map_err(|error| Error::internal("a lock as JSON").caused_by(error))?;
-        Ok((Bytes::from(json), until))
+        Ok(Bytes::from(json))
     }
 }
 
 impl TableLock for StorageLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
-        let (content, until) = self.content(false)?;
+        let begun = Moment::now(&*self.time);
+        let content = self.content(false)?;
         let put = match self.store.get(PATH) {
             Err(error) if error.kind() == ErrorKind::NotFound => self.store.put_if_absent(PATH, &content),
             Err(error) => return Err(error),
@@ -148,8 +148,14 @@ impl TableLock for StorageLock {
             },
         };
         let (store, time) = (Arc::clone(&self.store), Arc::clone(&self.time));
+        let renewal = Renewal {
+            time: Arc::clone(&time),
+            interval: self.validity.renewal,
+            location: self.location(),
+            option: WRITE_LOCK_STORAGE_VALIDITY_TIMEOUT_SECS.name(),
+        };
         let lock = Self { store, owner: self.owner.clone(), validity: self.validity, time };
-        Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
+        hold(ObjectLease { lock, version }, begun, self.validity.validity, renewal).map(Some)
     }
 
     fn location(&self) -> String {
@@ -157,126 +163,32 @@ impl TableLock for StorageLock {
     }
 }
 
-/// What the holder and its renewals share.
-struct Shared {
+/// The object, as this writer has written it last.
+struct ObjectLease {
     lock: StorageLock,
-    state: Mutex<State>,
-    /// When the lock ends, in milliseconds since the epoch; 0 if it is lost. To be read while a renewal takes long.
-    until: AtomicU64,
-}
-
-struct State {
     version: FileVersion,
-    until: Duration,
-    is_lost: bool,
 }
 
-struct HeldStorageLock {
-    shared: Arc<Shared>,
-    renewals: Option<Repetition>,
-}
-
-impl HeldStorageLock {
-    fn new(lock: StorageLock, version: FileVersion, until: Duration) -> Result<Self> {
-        let state = Mutex::new(State { version, until, is_lost: false });
-        let until = AtomicU64::new(millis(until));
-        let shared = Arc::new(Shared { lock, state, until });
-        let (renewing, time) = (Arc::clone(&shared), &shared.lock.time);
-        let renewals = time
-            .repeat("mortice-lock", shared.lock.validity.renewal, Box::new(move || renewing.renew()))
-            .map_err(|error| Error::io("could not start the thread that renews the lock", error))?;
-        Ok(Self { shared, renewals: Some(renewals) })
-    }
-
-    /// Ends the renewing, and gives the lock back if it is still held.
-    fn end(&mut self) -> Result<()> {
-        let Some(renewals) = self.renewals.take() else { return Ok(()) };
-        if renewals.end().is_err() {
-            return Err(Error::internal("the thread that renews a lock panicked"));
-        }
-        let state = self.shared.state();
-        if state.is_lost {
-            return Ok(());
-        }
-        let (content, _) = self.shared.lock.content(true)?;
-        self.shared.lock.replace(&state.version, &content).map(|_| ())
-    }
-}
-
-impl Shared {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Renews the lock, and says whether it is to be renewed again. A storage that does not answer is tried again
-    /// later: the lock is valid until its time is up.
-    fn renew(&self) -> ControlFlow<()> {
-        let mut state = self.state();
-        let Ok((content, until)) = self.lock.content(false) else { return ControlFlow::Continue(()) };
-        match self.lock.replace(&state.version, &content) {
-            Ok(PutOutcome::Written(version)) => {
-                (state.version, state.until) = (version, until);
-                self.until.store(millis(until), Ordering::Relaxed);
+impl Lease for ObjectLease {
+    fn renew(&mut self) -> Result<Option<Duration>> {
+        let content = self.lock.content(false)?;
+        match self.lock.replace(&self.version, &content)? {
+            PutOutcome::Written(version) => {
+                self.version = version;
+                Ok(Some(self.lock.validity.validity))
             }
-            Ok(PutOutcome::Refused) => {
-                state.is_lost = true;
-                self.until.store(0, Ordering::Relaxed);
-                return ControlFlow::Break(());
-            }
-            Err(_) => {}
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn lost(&self) -> Error {
-        let message = "the lock of the table was lost to another writer, or could not be renewed in time; write again, or raise \
-                       hoodie.write.lock.storage.validity.timeout.secs";
-        Error::new(ErrorKind::WriteConflict, message).in_file(self.lock.location())
-    }
-}
-
-impl LockState for Shared {
-    fn check_time(&self) -> Result<()> {
-        if millis(self.lock.time.since_epoch()) < self.until.load(Ordering::Relaxed) {
-            Ok(())
-        } else {
-            Err(self.lost())
+            PutOutcome::Refused => Ok(None),
         }
     }
 
-    fn check(&self) -> Result<()> {
-        // Renewals wait meanwhile.
-        let state = self.state();
-        // A writer whose clock is ahead has taken it over earlier than this one's clock says.
-        if !state.is_lost && self.lock.time.since_epoch() < state.until && self.lock.own_version()?.is_some() {
-            return Ok(());
-        }
-        Err(self.lost())
-    }
-}
-
-impl HeldLock for HeldStorageLock {
-    fn check(&mut self) -> Result<()> {
-        self.shared.check()
+    fn is_own(&mut self) -> Result<bool> {
+        Ok(self.lock.own_version()?.is_some())
     }
 
-    fn state(&self) -> Option<Arc<dyn LockState>> {
-        Some(Arc::clone(&self.shared) as _)
+    fn give_back(&mut self) -> Result<()> {
+        let content = self.lock.content(true)?;
+        self.lock.replace(&self.version, &content).map(drop)
     }
-
-    fn release(mut self: Box<Self>) -> Result<()> {
-        self.end()
-    }
-}
-
-impl Drop for HeldStorageLock {
-    fn drop(&mut self) {
-        let _ = self.end();
-    }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
