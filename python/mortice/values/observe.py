@@ -16,13 +16,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mortice import _mortice
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError, UnsupportedError, WriteConflictError
 from mortice.values.argument_types import OptionValue
 from mortice.values.visible_text import visible_text
+
+if TYPE_CHECKING:
+    from opentelemetry import trace
 
 __all__ = [
     "CommitCallback",
@@ -179,23 +182,31 @@ def _notify(event: CommitEvent) -> None:
             logger.exception("a function of on_commit failed for %s, commit %s", event.uri, event.commit.instant)
 
 
+def _tracer() -> trace.Tracer | None:
+    """Returns a tracer of OpenTelemetry, None if the application does not use it.
+
+    Nothing is imported then: an application that has not imported `opentelemetry` has no tracer provider.
+    """
+    if "opentelemetry" not in sys.modules:
+        return None
+    from opentelemetry import trace
+
+    return trace.get_tracer("mortice", _mortice.__version__)
+
+
 @contextlib.contextmanager
 def span(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[dict[str, OptionValue]]:
     """Makes a span of OpenTelemetry, if the application uses it. Attributes that are added until its end are set.
-
-    Nothing is imported: an application that has not imported `opentelemetry` has no tracer provider.
 
     Args:
         name: The name of the span.
         attributes: Its attributes.
     """
-    more = dict(attributes)
-    if "opentelemetry" not in sys.modules:
+    more, tracer = dict(attributes), _tracer()
+    if tracer is None:
         yield more
         return
-    from opentelemetry import trace
-
-    with trace.get_tracer("mortice", _mortice.__version__).start_as_current_span(name) as current:
+    with tracer.start_as_current_span(name) as current:
         try:
             yield more
         finally:
@@ -211,13 +222,13 @@ def span_of_read(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[d
         name: The name of the span.
         attributes: Its attributes.
     """
-    more = dict(attributes)
-    if "opentelemetry" not in sys.modules:
+    more, tracer = dict(attributes), _tracer()
+    if tracer is None:
         yield more
         return
     from opentelemetry import trace
 
-    current = trace.get_tracer("mortice", _mortice.__version__).start_span(name)
+    current = tracer.start_span(name)
     try:
         yield more
     except Exception as error:
