@@ -30,8 +30,8 @@ FAILS_WITH_HUDI = {"hudi_filesystem_view('mor'"}
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("procedures")
-    with zipfile.ZipFile(FOLDER / "tables.zip") as packed:
-        packed.extractall(folder)
+    with zipfile.ZipFile(FOLDER / "tables.zip") as archive:
+        archive.extractall(folder)
     return folder
 
 

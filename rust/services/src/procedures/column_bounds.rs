@@ -80,8 +80,8 @@ fn misfit() -> Error {
 fn read(batch: &RecordBatch, each: &mut dyn FnMut(Bounds)) -> Result<()> {
     let statistics = batch.column_by_name(STATISTICS).and_then(|one| one.as_struct_opt()).ok_or_else(misfit)?;
     let column = |name: &str| statistics.column_by_name(name).ok_or_else(misfit);
-    let texts = |name: &str| column(name)?.as_string_opt::<i32>().ok_or_else(misfit);
-    let (files, columns): (&StringArray, &StringArray) = (texts("fileName")?, texts("columnName")?);
+    let strings = |name: &str| column(name)?.as_string_opt::<i32>().ok_or_else(misfit);
+    let (files, columns): (&StringArray, &StringArray) = (strings("fileName")?, strings("columnName")?);
     let deleted = column("isDeleted")?.as_boolean_opt().ok_or_else(misfit)?;
     let nulls = column("nullCount")?.as_primitive_opt::<Int64Type>().ok_or_else(misfit)?;
     let of_bound = |name: &str| column(name)?.as_struct_opt().ok_or_else(misfit);

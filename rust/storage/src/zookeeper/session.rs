@@ -149,7 +149,7 @@ impl ZooKeeperSession {
     pub fn children(&mut self, path: &str) -> Result<Option<Vec<String>>> {
         let request = self.path(path).boolean(false);
         let response = self.repeated(code::CHILDREN, &request)?;
-        response.map(|response| Reader(&response).texts()).transpose()
+        response.map(|response| Reader(&response).strings()).transpose()
     }
 
     /// Replaces the data of a node; false if there is none. A majority of the servers confirms that.

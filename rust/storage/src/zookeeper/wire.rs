@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         String::from_utf8(self.bytes()?.to_vec()).map_err(|_| unreadable())
     }
 
-    pub(super) fn texts(&mut self) -> Result<Vec<String>> {
+    pub(super) fn strings(&mut self) -> Result<Vec<String>> {
         let count = self.int()?.max(0);
         (0..count).map(|_| self.text()).collect()
     }
@@ -100,7 +100,7 @@ mod tests {
         let mut reader = Reader(&packet[4..]);
         assert_eq!((reader.int().unwrap(), reader.long().unwrap()), (-7, 1 << 40));
         assert_eq!((reader.text().unwrap(), reader.bytes().unwrap()), ("ü".to_owned(), &[1_u8][..]));
-        assert_eq!((reader.bytes().unwrap(), reader.texts().unwrap()), (&[][..], vec!["a".to_owned()]));
+        assert_eq!((reader.bytes().unwrap(), reader.strings().unwrap()), (&[][..], vec!["a".to_owned()]));
         assert!(reader.0.is_empty() && reader.int().is_err());
     }
 
@@ -108,7 +108,7 @@ mod tests {
     fn lengths_are_checked() {
         for wrong in [&[0x7f, 0xff, 0xff, 0xff][..], &[0xff, 0xff, 0xff, 0xfe], &[0, 0, 0, 2, 0xff]] {
             assert!(Reader(wrong).text().is_err());
-            assert!(Reader(wrong).texts().is_err() || wrong[0] == 0xff);
+            assert!(Reader(wrong).strings().is_err() || wrong[0] == 0xff);
         }
         assert!(Reader(&[0, 0, 0, 1, 0xff]).text().is_err(), "not UTF-8");
     }

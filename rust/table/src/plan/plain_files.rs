@@ -117,7 +117,7 @@ impl Scan {
     }
 }
 
-/// Returns the splits whose files may be plain, as far as the plan tells, and why the others are not.
+/// Returns the splits whose files may be plain, as far as the plan says, and why the others are not.
 fn candidates<'s>(splits: &'s [Split], store: &dyn Storage) -> (Vec<&'s Split>, BTreeMap<&'static str, usize>) {
     let (mut candidates, mut reasons) = (Vec::new(), BTreeMap::new());
     for split in splits {

@@ -64,7 +64,7 @@ impl<'q> PlainQuery<'q> {
         self.condition.as_deref()
     }
 
-    /// Returns why the rows of a split are not those of a file, as far as its plan tells.
+    /// Returns why the rows of a split are not those of a file, as far as its plan says.
     #[must_use]
     pub fn refusal(split: &Split) -> Option<&'static str> {
         let slice = &split.slice;
