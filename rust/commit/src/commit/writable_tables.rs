@@ -3,12 +3,19 @@
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableConfig;
 
-/// Refuses tables of other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades
+/// Refuses tables that a plug-in of Hudi keeps in another table format, too, which would miss the change; and tables of
+/// other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades
 /// them when it writes; version 10 has other logs, which are only read.
 ///
 /// # Errors
 /// `Unsupported`, with what to do.
 pub fn check_version(config: &TableConfig) -> Result<()> {
+    if let Some(format) = config.other_format() {
+        return Err(Error::unsupported(format!(
+            "changing a table whose hoodie.table.format is {format}: the plug-in of that format would not know of the \
+             change; it is only read; write to it with Hudi and the plug-in"
+        )));
+    }
     match config.version.number() {
         6 | 8 | 9 => Ok(()),
         other @ 10.. => Err(Error::unsupported(format!(
@@ -49,9 +56,10 @@ mod tests {
 
     use arrow_schema::{DataType, Field, Schema};
 
+    use super::check_version;
     use crate::commit::NewTable;
     use mortice_base::error::{ErrorKind, Result};
-    use mortice_merge::config::{TableType, TableVersion};
+    use mortice_merge::config::{Properties, TableConfig, TableType, TableVersion};
 
     fn created(properties: &[(&str, &str)]) -> Result<()> {
         let properties: BTreeMap<String, String> =
@@ -67,6 +75,15 @@ mod tests {
         };
         let column = |name: &str| Field::new(name, DataType::Utf8, true);
         table.properties_file(&Schema::new(vec![column("id"), column("p")])).map(drop)
+    }
+
+    #[test]
+    fn tables_of_other_formats_are_not_changed() {
+        let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", "9"), ("hoodie.table.format", "ICEBERG")];
+        let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+        config.check_supported().unwrap();
+        let error = check_version(&config).unwrap_err();
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("ICEBERG"), "{error}");
     }
 
     #[test]

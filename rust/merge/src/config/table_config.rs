@@ -173,12 +173,6 @@ impl TableConfig {
     /// # Errors
     /// `Unsupported`, by name.
     pub fn check_supported(&self) -> Result<()> {
-        let format = self.properties.first_of(&["hoodie.table.format"]).unwrap_or("native");
-        if !format.eq_ignore_ascii_case("native") {
-            return Err(Error::unsupported(format!(
-                "hoodie.table.format is {format:?}: the table is kept by that format's plug-in, not in Hudi's own timeline; read it with Hudi and the plug-in"
-            )));
-        }
         if !["PARQUET", "ORC", "HFILE"].contains(&self.base_file_format.as_str()) {
             return Err(Error::unsupported(format!(
                 "unsupported base file format {} (supported: PARQUET, ORC, HFILE)",
@@ -186,6 +180,13 @@ impl TableConfig {
             )));
         }
         Ok(())
+    }
+
+    /// The table format that a plug-in of Hudi keeps beside the table (`hoodie.table.format`), such as `ICEBERG`; none of
+    /// a table that is Hudi's alone. The table's own timeline is complete either way, so it is read as any other.
+    #[must_use]
+    pub fn other_format(&self) -> Option<&str> {
+        self.properties.first_of(&["hoodie.table.format"]).filter(|format| !format.eq_ignore_ascii_case("native"))
     }
 
     /// Whether it was made of files that lie elsewhere, whose rows may still be there (`hoodie.bootstrap.base.path`).
@@ -371,7 +372,6 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused_by_name() {
         for (line, kind, word) in [
-            ("hoodie.table.format=iceberg", ErrorKind::Unsupported, "iceberg"),
             ("hoodie.table.ro.file.format=LANCE", ErrorKind::Unsupported, "LANCE"),
             ("hoodie.table.type=MERGE_ON_WRITE", ErrorKind::InvalidTable, "MERGE_ON_WRITE"),
             ("hoodie.populate.meta.fields=maybe", ErrorKind::InvalidTable, "maybe"),
