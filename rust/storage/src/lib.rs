@@ -13,6 +13,7 @@
 //! | `fetch/` | fetches ranges of remote files, and keeps what was fetched |
 //! | `object/` | object stores |
 //! | `hdfs/` | HDFS |
+//! | `http_post` | requests that report what was done to a table |
 //! | `json_service` | services of AWS beside S3 |
 //! | `zookeeper/` | a client of ZooKeeper |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
@@ -42,6 +43,7 @@ mod fork_gate;
 mod forks;
 #[cfg(feature = "hdfs")]
 mod hdfs;
+mod http_post;
 #[cfg(any(test, feature = "testing"))]
 pub mod interrupted_store;
 mod json_service;
@@ -73,6 +75,7 @@ pub use fork_gate::{after_fork_in_child, after_fork_in_parent};
 pub use forks::before_fork;
 #[cfg(feature = "hdfs")]
 pub use hdfs::storage::HdfsStorage;
+pub use http_post::HttpPost;
 pub use json_service::{JsonAnswer, JsonService, JsonServiceAddress, open_json_service, region_of_environment};
 pub use listing::{FileStatus, FolderEntry, KnownFile};
 pub use local::create::LocalSink;

@@ -83,7 +83,7 @@ pub(crate) async fn region_of(bucket: String, options: ObjectOptions) -> Option<
 }
 
 /// The TLS library has several cipher implementations; this one needs no C compiler.
-fn install_tls() {
+pub(super) fn install_tls() {
     static RING: Once = Once::new();
     RING.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();

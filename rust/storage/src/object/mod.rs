@@ -11,6 +11,7 @@
 //! | `limit` | limits concurrent requests |
 //! | `assume_role` | exchanges keys for those of a role of AWS |
 //! | `aws_service` | a service of AWS that takes JSON |
+//! | `post` | a request that reports what was done to a table |
 //! | `supplied_credentials` | credentials that a function of the application supplies |
 
 pub(crate) mod assume_role;
@@ -20,6 +21,7 @@ pub(crate) mod create;
 pub(crate) mod file;
 pub(crate) mod handle;
 pub(crate) mod limit;
+pub(crate) mod post;
 pub(crate) mod put;
 pub(crate) mod storage;
 pub(crate) mod supplied_credentials;
