@@ -86,7 +86,7 @@ pub(super) fn alter_at(
     };
     let committed = transaction.commit(Vec::new(), &extra)?;
     let failed = run_inline_services(&target, &committed.instant, &execute_in_process)?;
-    let warnings = target.warnings().iter().cloned().chain(failed).collect();
+    let warnings = target.warnings().into_iter().chain(failed).collect();
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }
 

@@ -60,7 +60,7 @@ fn delete(
     let failed = run_inline_services(target, &committed.instant, &execute_in_process)?;
     target.leave();
     let missing = missing.into_iter().map(|path| format!("the table has no partition {path:?}"));
-    let warnings = target.warnings().iter().cloned().chain(missing).chain(failed).collect();
+    let warnings = target.warnings().into_iter().chain(missing).chain(failed).collect();
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }
 

@@ -146,7 +146,7 @@ pub(super) fn commit_or_abort(
     let committed = transaction.commit(statuses, &extra)?;
     let failed = run_inline_services(&target, &committed.instant, &execute_in_process)?;
     target.leave();
-    let warnings = target.warnings().iter().cloned().chain(warnings).chain(failed).collect();
+    let warnings = target.warnings().into_iter().chain(warnings).chain(failed).collect();
     Ok(WriteResult { refused, warnings, schema_changes: schema.changes, ..WriteResult::new(committed) })
 }
 

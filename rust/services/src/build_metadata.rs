@@ -139,7 +139,7 @@ fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<Met
         planned.dropped.clone_from(&planned.before);
         planned.added = after.iter().cloned().collect();
     }
-    let mut built = MetadataBuildResult { warnings: target.warnings().to_vec(), ..MetadataBuildResult::default() };
+    let mut built = MetadataBuildResult { warnings: target.warnings(), ..MetadataBuildResult::default() };
     built.deleted = deleted_files(store.as_ref(), &planned, request.deletes || rebuilds)?;
     if !planned.added.is_empty() {
         (built.files, built.bytes) = data_files(&table)?;

@@ -206,7 +206,7 @@ impl Needs<'_> {
     fn archival(&mut self, table: &Arc<OpenTable>) -> Result<ServiceNeed> {
         let target = WritableTable::of_table(self.location, Arc::clone(table), self.options, "archive")?;
         let archived = Archival::new(&target)?.plan()?;
-        self.warn(target.warnings().to_vec());
+        self.warn(target.warnings());
         let files: Vec<_> = archived.iter().flat_map(|instant| &instant.files).collect();
         Ok(ServiceNeed {
             is_due: !archived.is_empty(),

@@ -59,6 +59,8 @@ pub struct WritableTable {
     /// What they say of the metadata table.
     metadata_options: MetadataOptions,
     warnings: Vec<String>,
+    /// What has failed beside changes that succeeded.
+    failed_reports: Arc<Mutex<Vec<String>>>,
     concurrency: Arc<Concurrency>,
     /// Checks the table before a write of rows is completed. Services after it are commits of their own.
     validator: Option<Arc<dyn CommitValidator>>,
@@ -153,6 +155,7 @@ impl WritableTable {
             metadata_options: MetadataOptions::resolve(&options)?,
             options,
             warnings,
+            failed_reports: Arc::default(),
             concurrency: Arc::new(concurrency),
             validator: None,
             index_builder: Arc::new(LocalIndexBuilder::new(location.progress())),
@@ -228,10 +231,21 @@ impl WritableTable {
         &self.metadata_options
     }
 
-    /// Sentences on options that have no effect.
+    /// Sentences on options that have no effect, and on reports that have failed.
     #[must_use]
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.iter().cloned().chain(self.failed_reports()).collect()
+    }
+
+    /// Sentences on reports that have failed: of metrics, and callbacks of commits.
+    #[must_use]
+    pub fn failed_reports(&self) -> Vec<String> {
+        self.failed_reports.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds a sentence on a report that has failed, of a change that succeeded.
+    pub fn add_failed_report(&self, warning: String) {
+        self.failed_reports.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
     }
 
     /// How its writers keep out of each other's way.

@@ -38,5 +38,5 @@ fn archive(
 ) -> Result<ArchivalResult> {
     let target = WritableTable::open(location, options, "archive")?;
     let archived = archived(&Archival::new(&target)?)?;
-    Ok(ArchivalResult { archived, warnings: target.warnings().to_vec() })
+    Ok(ArchivalResult { archived, warnings: target.warnings() })
 }

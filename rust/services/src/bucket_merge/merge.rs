@@ -63,7 +63,7 @@ fn merge_buckets(
     let merged = merge_in(&mut transaction);
     let (transaction, (statuses, extra)) = transaction.or_abort(merged)?;
     let committed = transaction.commit(statuses, &extra)?;
-    let write = WriteResult { warnings: target.warnings().to_vec(), ..WriteResult::new(committed) };
+    let write = WriteResult { warnings: target.warnings(), ..WriteResult::new(committed) };
     Ok(BucketMergeResult { buckets, write: Some(write) })
 }
 

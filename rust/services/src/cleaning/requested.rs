@@ -51,5 +51,5 @@ pub(crate) fn cleaning_of(
     let deletes = cleans.iter().any(|clean| !clean.files.is_empty() || !clean.partitions.is_empty());
     let reason = (!deletes).then(|| cleaning.why_nothing());
     target.leave();
-    Ok(CleaningResult { cleans, reason, warnings: target.warnings().to_vec() })
+    Ok(CleaningResult { cleans, reason, warnings: target.warnings() })
 }

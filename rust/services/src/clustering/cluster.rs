@@ -49,7 +49,7 @@ pub fn run_clustering(
     options: &BTreeMap<String, String>,
 ) -> Result<ClusteringResult> {
     let target = open_table(location, options)?;
-    let mut result = ClusteringResult { warnings: target.warnings().to_vec(), ..ClusteringResult::default() };
+    let mut result = ClusteringResult::default();
     if request.schedule {
         result.scheduled = schedule(&target)?;
     }
@@ -57,6 +57,7 @@ pub fn run_clustering(
         result.commits = execute_pending(&target, &execute_plan)?.into_iter().map(WriteResult::new).collect();
     }
     target.leave();
+    result.warnings = target.warnings();
     Ok(result)
 }
 

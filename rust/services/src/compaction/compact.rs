@@ -25,7 +25,7 @@ impl ServiceRequest {
         kind: Compaction,
         execute: ExecutePlan<'_>,
     ) -> Result<CompactionResult> {
-        let mut done = CompactionResult { warnings: target.warnings().to_vec(), ..CompactionResult::default() };
+        let mut done = CompactionResult::default();
         if self.run {
             done.committed = execute_pending(target, kind, execute)?;
         }
@@ -40,6 +40,7 @@ impl ServiceRequest {
                 }
             }
         }
+        done.warnings = target.warnings();
         Ok(done)
     }
 

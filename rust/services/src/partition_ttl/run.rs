@@ -34,7 +34,7 @@ pub fn run_partition_ttl(location: &TableLocation, options: &BTreeMap<String, St
     let target = Arc::new(open_for_service(location, options, "delete_partition")?);
     let done = expire(&target)?;
     target.leave();
-    Ok(PartitionTtlResult { warnings: target.warnings().to_vec(), ..done })
+    Ok(PartitionTtlResult { warnings: target.warnings(), ..done })
 }
 
 /// What [`run_partition_ttl`] would do. Nothing is changed.
@@ -45,7 +45,7 @@ pub fn plan_partition_ttl(location: &TableLocation, options: &BTreeMap<String, S
     let target = open_for_service(location, options, "delete_partition")?;
     let planned = plan(&target, &PartitionTtlOptions::resolve(target.options())?)?;
     target.leave();
-    Ok(PartitionTtlResult { warnings: target.warnings().to_vec(), ..planned })
+    Ok(PartitionTtlResult { warnings: target.warnings(), ..planned })
 }
 
 /// Deletes what has expired after a write. That is a write of its own, which the validator of the first one checks,

@@ -97,7 +97,7 @@ fn planned(
     let from = table.config.version.number();
     request.check_direction(from)?;
     let steps = VersionStep::path(from, request.to)?;
-    let warnings = target.warnings().to_vec();
+    let warnings = target.warnings();
     let mut planned = UpgradeResult { from, to: request.to, warnings, ..UpgradeResult::default() };
     if steps.is_empty() {
         return Ok(planned);

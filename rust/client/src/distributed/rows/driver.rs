@@ -123,7 +123,7 @@ impl DistributedWrite {
         check_options(operation, &options.rows)?;
         let (operation, changed) = effective_operation(operation, options.rows.insert_policy());
         let policy = DuplicatePolicy::of_write(operation, options.rows.insert_policy())?;
-        let warnings = target.warnings().iter().cloned().chain(changed).collect();
+        let warnings = target.warnings().into_iter().chain(changed).collect();
         let index = choose_index(&table.config, &options.index)?;
         check_outputs(columns, operation, index.as_ref())?;
         let schema = schema_of(&table, operation, columns, options)?;
@@ -306,7 +306,7 @@ impl DistributedWrite {
             None => execute_in_process(plan),
         })?;
         self.target.leave();
-        let warnings = self.warnings.iter().cloned().chain(failed).collect();
+        let warnings = self.warnings.iter().cloned().chain(self.target.failed_reports()).chain(failed).collect();
         let schema_changes = self.plan.schema.changes.clone();
         Ok(WriteResult { warnings, schema_changes, ..WriteResult::new(committed) })
     }

@@ -43,7 +43,7 @@ pub fn begin_task_insert(
     let mut transaction = Transaction::begin(&target, operation)?;
     let state = insert.state(&mut transaction);
     let (_, state) = transaction.or_abort(state)?;
-    Ok((state, target.warnings().to_vec()))
+    Ok((state, target.warnings()))
 }
 
 /// Commits a write, given its state and the reports of its tasks; then runs table services in this process.
@@ -72,7 +72,8 @@ pub fn commit_task_insert(state: &[u8], reports: &[Vec<u8>]) -> Result<WriteResu
     let (transaction, (statuses, extra)) = transaction.or_abort(ended)?;
     let target = Arc::clone(transaction.target());
     let committed = transaction.commit(statuses, &extra)?;
-    let warnings = run_inline_services(&target, &committed.instant, &execute_in_process)?;
+    let failed = run_inline_services(&target, &committed.instant, &execute_in_process)?;
+    let warnings = target.failed_reports().into_iter().chain(failed).collect();
     Ok(WriteResult { warnings, ..WriteResult::new(committed) })
 }
 

@@ -51,7 +51,7 @@ pub fn run_service_by_tasks(
             execute_pending(&target, service, runner, &mut committed)?;
         }
     }
-    Ok(ServiceRun { scheduled, committed, warnings: target.warnings().to_vec() })
+    Ok(ServiceRun { scheduled, committed, warnings: target.warnings() })
 }
 
 /// Executes the pending plans that no other process executes.
