@@ -24,6 +24,7 @@
 //! | `service_table` | the table or its metadata table, as services work on it |
 //! | `open` | opens a table for a service |
 //! | `procedures/` | Hudi's procedures of `CALL`: which there are, and rows of instants, files and statistics |
+//! | `reports/` | metrics and callbacks of commits, by Hudi's options |
 //! | `request` | what is asked of a service that is planned and executed |
 //!
 //! All services have one shape: `plan_…` says what would be done and changes nothing, `run_…` does it. Their order of
@@ -49,6 +50,7 @@ mod partition_ttl;
 pub mod procedures;
 mod recovery;
 mod replaced_groups;
+mod reports;
 mod request;
 mod service_table;
 pub mod transaction;

@@ -9,6 +9,7 @@ use crate::cleaning::{CleaningOptions, earliest_to_retain};
 use crate::compaction::planning::last_completed_compaction;
 use crate::needed_by_pending::first_needed;
 use crate::recovery::{check_no_restore, delete_late_files};
+use crate::reports::report_archival;
 use crate::service_table::ServiceTable;
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
@@ -69,7 +70,8 @@ impl<'a> Archival<'a> {
     /// `Unsupported` while a restore is not completed; what reading the table may fail with; those of the storage. Each
     /// instant is in the archive or active then, or in both.
     pub fn run(&self) -> Result<Vec<ArchivedInstant>> {
-        self.target.locked(|open, _| {
+        let (time, started) = (self.target.time(), self.target.time().monotonic());
+        let archived = self.target.locked(|open, _| {
             let mut table = ServiceTable::new(self.target.store(), &open);
             check_no_restore(&table.timeline)?;
             let base = ArchiveBase::read(&mut table)?;
@@ -81,7 +83,11 @@ impl<'a> Archival<'a> {
             self.target.mark_changed();
             archive_instants(&table, base, &chosen, self.options.history_batch, self.target.progress())?;
             Ok(archived)
-        })
+        })?;
+        if !archived.is_empty() {
+            report_archival(self.target, time.since(started), archived.len());
+        }
+        Ok(archived)
     }
 
     fn choose(&self, table: &ServiceTable, open: &OpenTable) -> Result<Vec<Instant>> {

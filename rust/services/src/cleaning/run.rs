@@ -24,6 +24,7 @@ use super::reason::why_nothing;
 use crate::data_paths::DataPath;
 use crate::listings::Listings;
 use crate::recovery::{Rollbacks, check_no_restore, roll_back_failed_writes};
+use crate::reports::report_clean;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{CleanedFiles, Clock, FailedWrites, request_instant};
@@ -125,6 +126,15 @@ impl<'a> Cleaning<'a> {
     }
 
     fn complete_and_clean(&self, only_if_due: bool) -> Result<Vec<Clean>> {
+        let (time, started) = (self.target.time(), self.target.time().monotonic());
+        let cleans = self.complete_and_run(only_if_due)?;
+        if !cleans.is_empty() {
+            report_clean(self.target, time.since(started), cleans.iter().map(|clean| clean.files.len()).sum());
+        }
+        Ok(cleans)
+    }
+
+    fn complete_and_run(&self, only_if_due: bool) -> Result<Vec<Clean>> {
         let mut table = self.target.latest();
         check_no_restore(&table.timeline)?;
         if self.target.concurrency().failed_writes == FailedWrites::Lazy && has_pending(&table.timeline) {

@@ -9,6 +9,7 @@ use super::recorded_store::DataStore;
 use crate::inline_options::InlineServices;
 use crate::metadata_services::{MetadataServiceOptions, MetadataServices};
 use crate::recovery::{Rollbacks, check_no_restore, refused_by_metadata, remove_leftovers, roll_back_failed_writes};
+use crate::reports::ReportOptions;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
 use mortice_commit::commit::{Clock, Heartbeat, TimelineWriter, delete_heartbeat, request_instant};
@@ -32,6 +33,7 @@ impl Transaction {
     /// writes that were rolled back.
     pub fn begin(target: &Arc<WritableTable>, operation: WriteOperation) -> Result<Self> {
         InlineServices::resolve(target.options())?;
+        ReportOptions::resolve(target.options(), &target.latest().config.name)?;
         target.locked(|table, _| Self::begin_locked(target, table, operation))
     }
 

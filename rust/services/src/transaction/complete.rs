@@ -9,6 +9,7 @@ use super::column_ids::{ColumnIds, with_stored_schema};
 use super::commit_metadata::{commit_metadata, completed_content};
 use super::place::{ARCHIVED_ROLLBACK, Compared};
 use super::{CommitExtra, Committed, Transaction};
+use crate::reports::report_commit;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::CompletionTime;
@@ -67,6 +68,7 @@ impl Transaction {
                 self.clean_up(done.upkeep.as_ref());
                 let (instant, completion_time) = (done.instant.requested_time, done.instant.completion_time);
                 let (operation, metadata) = (self.operation, done.metadata);
+                report_commit(&self.target, operation, self.action, &instant, &metadata);
                 Ok(Committed { instant, completion_time, operation, metadata, statuses })
             }
             Err(Failure::NotCommitted(error)) => Err(self.roll_back_after(error, lock)),
