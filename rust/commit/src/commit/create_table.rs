@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::NewTable;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_merge::config::TimelineLayout;
+use mortice_merge::config::{PropertiesFile, TimelineLayout};
 use mortice_storage::{FileStore, PutOutcome};
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
@@ -18,13 +18,37 @@ const PROPERTIES: &str = ".hoodie/hoodie.properties";
 /// # Errors
 /// `AlreadyExists` if there is a table; as for [`NewTable::properties_file`]; those of the storage.
 pub fn create_table(store: &dyn FileStore, table: &NewTable, columns: &Schema) -> Result<()> {
-    let file = table.properties_file(columns)?;
+    create(store, table.version.layout(), &table.properties_file(columns)?)
+}
+
+/// Creates a table whose rows are in the files of another folder (`hoodie.bootstrap.base.path`).
+///
+/// # Errors
+/// As for [`create_table`].
+pub fn create_bootstrapped_table(
+    store: &dyn FileStore,
+    table: &NewTable,
+    columns: &Schema,
+    source: &str,
+) -> Result<()> {
+    let mut file = table.properties_file(columns)?;
+    file.set("hoodie.bootstrap.base.path", source);
+    match table.version.layout() {
+        TimelineLayout::V1 => {
+            file.set("hoodie.bootstrap.index.class", "org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex")
+        }
+        TimelineLayout::V2 => file.set("hoodie.bootstrap.index.type", "HFILE"),
+    }
+    create(store, table.version.layout(), &file)
+}
+
+fn create(store: &dyn FileStore, layout: TimelineLayout, file: &PropertiesFile) -> Result<()> {
     let content = Bytes::from(file.to_hudi_bytes(store.time().now())?);
     let entries = store.list(".hoodie")?.unwrap_or_default();
     if entries.iter().any(|entry| matches!(entry.name(), "hoodie.properties" | "hoodie.properties.backup")) {
         return Err(exists(store));
     }
-    for folder in folders(table.version.layout()) {
+    for folder in folders(layout) {
         store.create_folder(folder)?;
     }
     match store.put_if_absent(PROPERTIES, &content)? {

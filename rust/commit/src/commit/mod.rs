@@ -70,7 +70,7 @@ pub use clock::next_after;
 pub use clock::{Clock, epoch_millis, epoch_text, millisecond_before};
 pub use conflict_unit::ConflictUnit;
 pub use conflicts::{ConflictCheck, WrittenGroups};
-pub use create_table::create_table;
+pub use create_table::{create_bootstrapped_table, create_table};
 pub use file_system_lock::FileSystemLock;
 pub use heartbeat::{Heartbeat, HeartbeatOptions, HeartbeatWatch, Heartbeats, delete_heartbeat};
 pub use lock::pause;

@@ -12,6 +12,7 @@ use crate::recovery::{Rollbacks, check_no_restore, refused_by_metadata, remove_l
 use crate::reports::ReportOptions;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
+use mortice_base::names::instant_time::METADATA_BOOTSTRAP;
 use mortice_commit::commit::{Clock, Heartbeat, TimelineWriter, delete_heartbeat, request_instant};
 use mortice_commit::metadata_upkeep::{MetadataUpkeep, is_defect};
 use mortice_commit::writable_table::{TableState, WritableTable};
@@ -35,6 +36,26 @@ impl Transaction {
         InlineServices::resolve(target.options())?;
         ReportOptions::resolve(target.options(), &target.latest().config.name)?;
         target.locked(|table, _| Self::begin_locked(target, table, operation))
+    }
+
+    /// Begins a metadata-only bootstrap, whose instant is always the same: one that was stopped is rolled back.
+    ///
+    /// # Errors
+    /// As for [`Transaction::begin`]; `AlreadyExists` if the table was bootstrapped.
+    pub fn begin_bootstrap(target: &Arc<WritableTable>) -> Result<Self> {
+        target.locked(|table, _| {
+            let state = repaired(target, table)?;
+            let operation = WriteOperation::Bootstrap;
+            let instant = RequestedTime::from_metadata("instant of a bootstrap", METADATA_BOOTSTRAP)?;
+            let action = operation.action(&state.table.config);
+            match request(target, &target.timeline_writer(&state.table), &instant, action)? {
+                (PutOutcome::Written(_), heartbeat) => Ok(Self::at(target, state.table, operation, instant, heartbeat)),
+                (PutOutcome::Refused, _) => {
+                    let message = "the table was bootstrapped already, or another process bootstraps it";
+                    Err(Error::new(ErrorKind::AlreadyExists, message).in_file(target.uri()).at_instant(&instant))
+                }
+            }
+        })
     }
 
     /// Goes on with a write that another process has begun.

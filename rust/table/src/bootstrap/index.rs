@@ -23,9 +23,9 @@ use mortice_formats::hfile::HFile;
 use mortice_merge::config::TableConfig;
 use mortice_storage::Storage;
 
-const FILE: &str =
+pub(super) const FILE: &str =
     ".hoodie/.aux/.bootstrap/.partitions/00000000-0000-0000-0000-000000000000-0_1-0-1_00000000000001.hfile";
-const INFO: &str = "INDEX_INFO";
+pub(super) const INFO: &str = "INDEX_INFO";
 /// The one class of an index that holds something.
 const HFILE_INDEX: &str = "HFileBootstrapIndex";
 /// What ends a key and begins what HBase made of it.

@@ -8,10 +8,13 @@
 //! | file | job |
 //! |---|---|
 //! | `index` | the index: HFiles in `.hoodie/.aux/.bootstrap` |
+//! | `new_index` | the files of a new index |
 //! | `attach` | adds source files to slices |
 
 mod attach;
 mod index;
+mod new_index;
 
 pub use attach::attach;
 pub use index::BootstrapIndex;
+pub use new_index::{NewIndexEntry, index_files};
