@@ -13,6 +13,7 @@
 //! | `delete_where` | deletes the rows that a filter selects |
 //! | `merge_into/` | SQL's `MERGE INTO` |
 //! | `row_changes/` | changes of rows by expressions, and a merge by any condition |
+//! | `bootstrap/` | tables that are made of folders of Parquet files |
 //! | `bulk_insert/` | rows that go to new file groups, streamed |
 //! | `write_input` | what a user gives to a write |
 //! | `write` | from a user's rows to the commit |
@@ -21,6 +22,7 @@
 //! | `distributed/` | writes whose rows are in other processes |
 
 mod alter_schema;
+mod bootstrap;
 mod bulk_insert;
 mod create_for_write;
 mod delete_partitions;
@@ -38,6 +40,7 @@ mod write;
 mod write_input;
 
 pub use alter_schema::{AlteredColumns, WithIds, alter_schema, stored_columns};
+pub use bootstrap::bootstrap;
 pub use bulk_insert::bulk_insert;
 pub use create_for_write::{create_table_for_write, forget_schema};
 pub use delete_partitions::delete_partitions;
