@@ -43,7 +43,7 @@ from mortice._mortice import (
 )
 from mortice.catalog_sync import sync
 from mortice.catalogs.run import Synced
-from mortice.create_table import create_table
+from mortice.create_table import bootstrap, create_table
 from mortice.display import results
 from mortice.engines.row_merge import merge
 from mortice.engines.scans import duckdb, scan_daft, scan_polars
@@ -157,6 +157,7 @@ __all__ = [
     "WriteConflictError",
     "WrittenBlock",
     "__version__",
+    "bootstrap",
     "create_table",
     "duckdb",
     "merge",

@@ -83,6 +83,7 @@ __all__ = [
     "abort_task_insert",
     "avro_record",
     "begin_task_insert",
+    "bootstrap",
     "catalog_entries",
     "check_filter_text",
     "commit_task_insert",
@@ -1731,6 +1732,9 @@ def create_table(
     properties: Mapping[str, str],
 ) -> None:
     """Creates a table with the columns of some Arrow data, whose rows are not read."""
+
+def bootstrap(uri: str, storage_options: Mapping[str, str], options: Mapping[str, str]) -> Commit:
+    """Makes a table of the folder that the options name, by Hudi's names. Returns its first commit."""
 
 _Clauses = tuple[Sequence[str] | None, Sequence[str] | None, str]
 """Of a merge: (`on`, `when_matched_update`, `when_not_matched`)."""

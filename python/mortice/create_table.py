@@ -19,8 +19,9 @@ from mortice.values.options import absolute_uri, checked_count, checked_name, ch
 from mortice.values.other_names import hinted
 from mortice.values.type_names import arrow_type, columns_of_text
 from mortice.writing.row_input import arrow_rows, check_names
+from mortice.writing.writes import checked_options
 
-__all__ = ["create_table"]
+__all__ = ["bootstrap", "create_table"]
 
 TABLE_TYPES = {"MERGE_ON_READ": True, "COPY_ON_WRITE": False}
 SHORT_TYPES = {"MOR": "MERGE_ON_READ", "COW": "COPY_ON_WRITE"}
@@ -122,6 +123,47 @@ def create_table(
             error.args = (f"{error.message}; the table was created, and is empty: write rows with its upsert",)
             raise
     return table
+
+
+@hinted
+def bootstrap(
+    uri: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    options: Options,
+    *,
+    full: bool = False,
+    storage_options: StorageOptions | None = None,
+) -> Table:
+    """Makes a Hudi table of a folder of Parquet files, and opens it.
+
+    The files stay where they are, and the table has a skeleton with keys for each of them (a metadata-only bootstrap);
+    with `full` all rows are written to the table. Columns are those of the files, then the partition columns that only
+    their folders name (`day=2026-01-01`).
+
+    Args:
+        uri: Where the table is to be.
+        source: The folder of the files.
+        options: Options of the table and the write, by Hudi's names: at least
+            `hoodie.datasource.write.recordkey.field`; partition columns, ordering, table type. `hoodie.table.name` is
+            by default the last part of `uri`.
+        full: True to write all rows to the table.
+        storage_options: Options of the storage of both.
+
+    Returns:
+        The table.
+
+    Raises:
+        TableExistsError: There is a table with commits already.
+        InvalidArgumentError: The options describe no table of these files.
+    """
+    target = absolute_uri(uri)
+    given = {"hoodie.table.name": PurePosixPath(target).name, **checked_options(options)}
+    given["hoodie.bootstrap.base.path"] = absolute_uri(source)
+    if full:
+        given["hoodie.bootstrap.mode.selector"] = "FULL_RECORD"
+    with observed("bootstrap", target) as operation:
+        operation.done(_mortice.bootstrap(target, checked_storage_options(storage_options), given))
+    return Table(uri, storage_options=storage_options)
 
 
 def _are_rows(given: object) -> bool:

@@ -12,6 +12,7 @@ mod arguments;
 mod arrow;
 mod arrow_in;
 mod arrow_stream;
+mod bootstrap;
 mod catalog;
 mod clean;
 mod cluster;
@@ -88,6 +89,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_writer::LogBlock>()?;
     instants::add_functions(module)?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
+    module.add_function(wrap_pyfunction!(bootstrap::bootstrap, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::forget_schema, module)?)?;
     module.add_function(wrap_pyfunction!(distributed::begin_task_insert, module)?)?;

@@ -111,6 +111,9 @@ def _target(
         procedure: The procedure.
         given: The arguments.
     """
+    if (path := given.get("base_path")) is not None:
+        # It makes the table.
+        return None, str(path)
     name, path = given.get("table"), given.get("path")
     table = named_table(spark, _mortice.table_name(str(name))) if name else None
     required = [one for one, _, is_required, _ in procedure.parameters if is_required]

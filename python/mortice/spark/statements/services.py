@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice
 from mortice.catalog_sync import sync
+from mortice.create_table import bootstrap
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.reading.read import read
 from mortice.spark.settings.option_names import AS_OF, BEGIN, END, QUERY_TYPE, is_of_storage
@@ -314,6 +315,22 @@ def _copy_to_table(called: Called) -> list[Row]:
     return [(0,)]
 
 
+def _bootstrap(called: Called) -> list[Row]:
+    ignored = [name for name in ("schema_provider_class", "props_file_path") if called.value(name) is not None]
+    if ignored or called.flag("bootstrap_overwrite"):
+        raise UnsupportedError(f"unsupported argument {(ignored or ['bootstrap_overwrite'])[0]}: leave it out")
+    given = {name: str(called.value(one)) for one, name in _OF_BOOTSTRAP.items() if called.value(one) is not None}
+    if "key_generator_class" not in called.given:
+        # The default is for one partition column; the core chooses by the columns.
+        del given[_OF_BOOTSTRAP["key_generator_class"]]
+    storage = called.target.storage_options(called.spark)
+    source = given.pop("source")
+    table = bootstrap(called.target.uri, source, {**called.target.options, **given}, storage_options=storage)
+    if called.flag("enable_hive_sync"):
+        sync(table, called.target.options)
+    return [(0,)]
+
+
 def _expire(called: Called) -> list[Row]:
     done = called.table().expire_partitions({**called.named(_OF_EXPIRY), **called.target.options})
     return [(one.partition,) for one in done.partitions]
@@ -358,6 +375,18 @@ _OF_EXPIRY = {
     "ttl_policy": f"{_TTL}.management.strategy.type",
     "retain_days": f"{_TTL}.strategy.days.retain",
 }
+_OF_BOOTSTRAP = {
+    "table": "hoodie.table.name",
+    "table_type": "hoodie.datasource.write.table.type",
+    "bootstrap_path": "source",
+    "rowKey_field": "hoodie.datasource.write.recordkey.field",
+    "base_file_format": "hoodie.base.file.format",
+    "partition_path_field": "hoodie.datasource.write.partitionpath.field",
+    "bootstrap_index_class": "hoodie.bootstrap.index.class",
+    "selector_class": "hoodie.bootstrap.mode.selector",
+    "key_generator_class": "hoodie.datasource.write.keygenerator.class",
+    "payload_class": "hoodie.datasource.write.payload.class",
+}
 _SYNC = "hoodie.datasource.hive_sync"
 _OF_SYNC = {
     "metastore_uri": f"{_SYNC}.metastore.uris",
@@ -386,6 +415,7 @@ SERVICES: dict[str, Run] = {
     "restore_to_instant": _restore_to_instant,
     "rollback_to_instant": _rollback_to_instant,
     "rollback_to_savepoint": _of_savepoint("restore"),
+    "run_bootstrap": _bootstrap,
     "run_clean": _clean,
     "run_clustering": _cluster,
     "run_compaction": _compact,
