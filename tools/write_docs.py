@@ -139,13 +139,13 @@ the value that is given as silent. The others are listed by what they are about.
 """
 
 REASONS = {
-    "bootstrap": "Bootstraps, which mortice reads and does not make",
+    "bootstrap": "How a [bootstrap](creating-tables.md#a-folder-of-parquet-files) is made",
     "bulk_insert": "Details of how Hudi sorts a bulk insert",
     "catalog synchronisation": "Details of how Hudi registers tables in catalogs ([catalogs.md](catalogs.md))",
     "consistent hashing and queries": "Numbers of consistent hashing, and how queries use buckets",
     "event times are not stored in the commit": "Event times, which commits do not contain",
     "metadata table": "How Hudi builds and reads the metadata table",
-    "metrics": "Reporters of metrics",
+    "metrics": "Other reporters of metrics, and how often they report",
     "new keys are not written to logs": "Sizes of logs with new keys, which are written to base files",
     "of Hudi's processes": "How Hudi's processes work: parallelism, memory, caches, retries, servers",
     "other file formats": "Base files of formats that are not written",

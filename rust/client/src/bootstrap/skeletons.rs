@@ -19,7 +19,7 @@ use mortice_write::rows::WriteSchema;
 use mortice_write::settings::WriteSettings;
 use mortice_write::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
 
-/// Hudi's name of the record whose only column, besides meta columns, is left out (`HoodieAvroUtils.RECORD_KEY_SCHEMA`).
+/// Hudi's name of a record that has meta columns alone (`HoodieAvroUtils.RECORD_KEY_SCHEMA`).
 const RECORD: &str = r#"{"type":"record","name":"HoodieRecordKey","fields":[]}"#;
 
 /// What the skeletons of a table have in common.

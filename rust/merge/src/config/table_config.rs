@@ -182,8 +182,8 @@ impl TableConfig {
         Ok(())
     }
 
-    /// The table format that a plug-in of Hudi keeps beside the table (`hoodie.table.format`), such as `ICEBERG`; none of
-    /// a table that is Hudi's alone. The table's own timeline is complete either way, so it is read as any other.
+    /// The table format that a plug-in of Hudi keeps beside the table (`hoodie.table.format`), such as `ICEBERG`; none
+    /// of a table that is Hudi's alone. The table's own timeline is complete either way, so it is read as any other.
     #[must_use]
     pub fn other_format(&self) -> Option<&str> {
         self.properties.first_of(&["hoodie.table.format"]).filter(|format| !format.eq_ignore_ascii_case("native"))

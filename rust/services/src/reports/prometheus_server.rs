@@ -44,7 +44,7 @@ pub(super) fn serve(port: u16, table: &str, labels: &Labels) -> Result<()> {
     let listener = TcpListener::bind(("0.0.0.0", port)).map_err(failed)?;
     let answer_all = move || {
         for client in listener.incoming().flatten() {
-            // One client's failure is none of the next.
+            // A client that fails is not served; the next one is.
             let _ = answer(client, port);
         }
     };
