@@ -7,7 +7,7 @@ import pytest
 
 import mortice
 
-NO_EFFECT = {"hoodie.metrics.on": True}
+NO_EFFECT = {"hoodie.metadata.metrics.enable": True}
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,10 @@ KEPT = [(name, one) for name, kind, listed, *_ in DECISIONS if kind == "only" fo
 SYNCED = {"hoodie.datasource.hive_sync.enable", "hoodie.datasource.meta.sync.enable"}
 """Followed by methods of `Table` and functions of `mortice.spark`, refused where no sync follows."""
 SWITCHES = [
-    "hoodie.metrics.on",
     "hoodie.metadata.metrics.enable",
     "hoodie.datasource.hive_sync.enable",
     "hoodie.datasource.hive_sync.jdbcurl",
     "hoodie.datasource.meta.sync.enable",
-    "hoodie.write.commit.callback.on",
     "hoodie.precommit.validators",
     "hoodie.prewrite.validators",
     "hoodie.errortable.enable",

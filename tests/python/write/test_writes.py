@@ -288,8 +288,8 @@ def test_options_are_decided_by_name(tmp_path, options, error, message):
 
 def test_an_option_without_effect_raises_a_warning(tmp_path):
     table = new_table(tmp_path / "trips")
-    with pytest.warns(UserWarning, match=r"hoodie\.metrics\.on"):
-        table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | {"hoodie.metrics.on": "true"})
+    with pytest.warns(UserWarning, match=r"hoodie\.metadata\.metrics\.enable"):
+        table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | {"hoodie.metadata.metrics.enable": "true"})
 
 
 def test_a_write_starts_from_the_newest_state(tmp_path):

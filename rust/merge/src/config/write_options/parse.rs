@@ -221,7 +221,7 @@ mod tests {
         let error = parse(&[("hoodie.datasource.hive_sync.enable", "true")]).unwrap_err().to_string();
         assert!(error.contains("mortice.sync"), "{error}");
         parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
-        let warned = parse(&[("hoodie.metrics.on", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
+        let warned = parse(&[("hoodie.metadata.metrics.enable", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
         assert_eq!(warned.warnings.len(), 1);
     }
 
@@ -229,7 +229,6 @@ mod tests {
     #[test]
     fn switches_without_an_effect_are_named() {
         for (name, value) in [
-            ("hoodie.metrics.on", "true"),
             ("hoodie.metadata.metrics.enable", "true"),
             ("hoodie.datasource.hive_sync.jdbcurl", "jdbc:hive2://u:secret@h:10000"),
             ("hoodie.datasource.hive_sync.use_jdbc", "true"),
@@ -244,14 +243,15 @@ mod tests {
             let warned = parse(&[(name, value)]).unwrap().warnings.concat();
             assert!(warned.contains(name) && !warned.contains("secret"), "{name}: {warned}");
         }
-        for (name, value) in [("hoodie.metrics.on", "false"), ("hoodie.datasource.hive_sync.jdbcurl", "")] {
+        for (name, value) in [("hoodie.metadata.metrics.enable", "false"), ("hoodie.datasource.hive_sync.jdbcurl", "")]
+        {
             assert!(parse(&[(name, value)]).unwrap().warnings.is_empty(), "{name}");
         }
         let lock = ("hoodie.write.lock.provider", "InProcessLockProvider");
         let shared = ("hoodie.write.concurrency.mode", "optimistic_concurrency_control");
         assert!(parse(&[lock, shared]).unwrap().warnings.is_empty());
         assert_eq!(parse(&[lock, (shared.0, "SINGLE_WRITER")]).unwrap().warnings.len(), 1);
-        for name in ["hoodie.write.commit.callback.on", "hoodie.errortable.enable", "hoodie.metaserver.enabled"] {
+        for name in ["hoodie.write.commit.callback.class", "hoodie.errortable.enable", "hoodie.metaserver.enabled"] {
             assert!(parse(&[(name, "true")]).unwrap_err().to_string().contains(name));
         }
     }
