@@ -85,6 +85,7 @@ def write_and_merge(spark, path):
             spark.createDataFrame(changed, columns), uri, when_matched_update=["fare", "ts"], options=options
         )
         found[index] = sorted((row["id"], row["fare"]) for row in mortice.spark.read(spark, uri).collect())
+    print_step("read by spark", planned(mortice.spark.read(spark, f"{path}/SIMPLE")))
     timeline = mortice.Table(f"{path}/SIMPLE").timeline
     [clustered] = [one for one in map(timeline.metadata, timeline) if one and one.get("operationType") == "CLUSTER"]
     print_step("clustered", [one["path"] for of in clustered["partitionToWriteStats"].values() for one in of])

@@ -96,6 +96,11 @@ def test_rows_are_written_and_merged(steps, index):
     assert steps["written"][index] == sorted([key, fare] for key, fare in expected.items())
 
 
+def test_files_without_logs_are_read_by_sparks_own_reader(steps):
+    assert "parquet" in steps["read by spark"]
+    assert "MapInArrow" not in steps["read by spark"]
+
+
 def test_services_after_a_merge_run_as_tasks(steps):
     assert len(steps["clustered"]) == 2
     assert has_attempts(steps["clustered"])

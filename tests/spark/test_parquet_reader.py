@@ -6,9 +6,11 @@ import io
 import logging
 import math
 import struct
+import threading
 from decimal import Decimal
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,13 +18,14 @@ import pytest
 
 import mortice
 import mortice.spark
+from mortice.spark.execution import parquet_reader, private
 from support.cases import canonical
 from support.frames import to_arrow
 from support.tables import type_table
 from support.tables.evolving import renamed_table
 from support.tables.written import NO_SERVICES, NO_SMALL_FILES, new_table, rows
 
-ON = {"mortice.spark.parquet": "true"}
+OFF = {"mortice.spark.parquet": "false"}
 BY_SPARK, BY_MORTICE = "FileScan parquet", "MapInArrow"
 SETTINGS = {
     "spark.sql.caseSensitive": "true",
@@ -60,8 +63,8 @@ def cells(frame, key="id"):
 
 def both(spark, table, **query):
     """Returns the rows as Spark and as mortice read them, both of which must be the same."""
-    ours = mortice.spark.read(spark, table, **query)
-    theirs = mortice.spark.read(spark, table, **query, options=ON)
+    ours = mortice.spark.read(spark, table, **query, options=OFF)
+    theirs = mortice.spark.read(spark, table, **query)
     assert theirs.schema.json() == ours.schema.json()
     assert ways(ours) == [BY_MORTICE]
     found = cells(theirs)
@@ -131,9 +134,7 @@ def test_filters(spark, types, column, value):
     given["is null"] = [(column, "is null")]
     query = {"columns": ["id"], "query_type": "read_optimized"}
     frames = [
-        mortice.spark.read(spark, types, **query, filters=filters, options=ON).selectExpr(
-            f"'{operator}' AS operator", "id"
-        )
+        mortice.spark.read(spark, types, **query, filters=filters).selectExpr(f"'{operator}' AS operator", "id")
         for operator, filters in given.items()
     ]
     assert all(ways(frame) == [BY_SPARK] for frame in frames)
@@ -173,10 +174,47 @@ def test_slices_with_and_without_log_files(spark, mixed, caplog):
     assert dict(zip(found["id"], found["ts"], strict=True)) == {"a": 2, "b": 1, "c": 1, "d": 1}
     assert "2 file slices by Spark's Parquet reader, 1 by mortice (1: log files)" in caplog.text
     assert both(spark, mixed, filters=[("city", "=", "z")])[1]["id"] == ["d"]
+    plan = planned(frame)
+    assert "InMemoryFileIndex(2 paths)" in plan
+    assert "mortice_reads_1_split(" in plan
+
+
+def test_files_that_spark_does_not_find_are_read_by_mortice(spark, mixed, monkeypatch):
+    monkeypatch.setattr(parquet_reader, "_paths", lambda _, paths: [f"file:///missing/{path}" for path in paths])
+    assert ways(mortice.spark.read(spark, mixed)) == [BY_MORTICE]
+    assert sorted(row.id for row in mortice.spark.read(spark, mixed).collect()) == ["a", "b", "c", "d"]
+
+
+def test_stores_that_the_settings_of_hadoop_do_not_open_are_read_by_mortice(spark, monkeypatch):
+    paths = ["s3a://bucket/t/f.parquet"]
+    assert parquet_reader._paths(spark, paths) == []
+    monkeypatch.setattr(parquet_reader, "hadoop_file_exists", lambda *_: True)
+    assert parquet_reader._paths(spark, paths) == paths
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert parquet_reader._paths(spark, paths) == []
+
+
+def test_a_store_that_does_not_answer_is_asked_once(spark, monkeypatch):
+    asked, is_asked, answered = [], threading.Event(), threading.Event()
+
+    class Silent:
+        @property
+        def _jvm(self):
+            asked.append(1)
+            is_asked.set()
+            answered.wait()
+
+    session = SimpleNamespace(session_id="s", sparkContext=Silent())
+    monkeypatch.setattr(private, "_MOST_SECONDS", 0.0)
+    monkeypatch.setattr(private, "_silent", set())
+    assert [private.hadoop_file_exists(session, f"s3a://silent/{name}") for name in "ab"] == [False, False]
+    is_asked.wait()
+    answered.set()
+    assert asked == [1]
 
 
 def test_nan_is_greater_than_all_bounds(spark, mixed):
-    frame = mortice.spark.read(spark, mixed, columns=["id", "fare"], options=ON)
+    frame = mortice.spark.read(spark, mixed, columns=["id", "fare"])
     assert sorted(row.id for row in frame.where("fare > 5").collect()) == ["a", "b"]
     assert both(spark, mixed, columns=["id"], filters=[("fare", ">", 5)])[1]["id"] == ["a", "b"]
 
@@ -186,7 +224,7 @@ def test_queries_of_other_kinds(spark, mixed):
     assert ways(both(spark, mixed, as_of=first)[0]) == [BY_SPARK]
     assert ways(both(spark, mixed, query_type="incremental", begin=first, end=second)[0]) == [BY_MORTICE]
     metrics = mortice.spark.Metrics()
-    assert ways(mortice.spark.read(spark, mixed, metrics=metrics, options=ON)) == [BY_MORTICE]
+    assert ways(mortice.spark.read(spark, mixed, metrics=metrics)) == [BY_MORTICE]
 
 
 def test_partition_values_that_differ_from_the_path(spark, tmp_path):
@@ -219,7 +257,7 @@ def compacted(tmp_path):
 
 def test_a_file_that_was_removed_is_missed(spark, compacted):
     with configured(spark, **{"spark.sql.files.ignoreMissingFiles": "true"}):
-        frame = mortice.spark.read(spark, compacted, options=ON)
+        frame = mortice.spark.read(spark, compacted)
         for file in files_of(compacted):
             file.unlink()
         with pytest.raises(Exception, match=r"(?i)not.exist|FILE_NOT_EXIST"):
@@ -227,7 +265,7 @@ def test_a_file_that_was_removed_is_missed(spark, compacted):
 
 
 def test_checksums_of_pages_are_compared(spark, compacted):
-    frame = mortice.spark.read(spark, compacted, columns=["fare"], options=ON)
+    frame = mortice.spark.read(spark, compacted, columns=["fare"])
     (file,) = files_of(compacted)
     content = bytearray(file.read_bytes())
     content[content.index(struct.pack("<d", 123.0))] ^= 1
@@ -240,7 +278,7 @@ def test_checksums_of_pages_are_compared(spark, compacted):
 
 
 def test_queries_prune_columns_and_rows(spark, compacted):
-    plan = planned(mortice.spark.read(spark, compacted, options=ON).where("ts > 5 and id = 'a'").select("fare"))
+    plan = planned(mortice.spark.read(spark, compacted).where("ts > 5 and id = 'a'").select("fare"))
     assert "GreaterThan(ts,5)" in plan
     assert "_hoodie_commit_time" not in plan.partition("ReadSchema")[2]
-    assert mortice.spark.read(spark, compacted, options=ON).count() == 500
+    assert mortice.spark.read(spark, compacted).count() == 500

@@ -145,6 +145,7 @@ class ReadDescriptors:
         read: Makes batches of the splits of a task, such as `task_batches`.
         tasks: The splits of each task, without their queries; None if rows contain them.
         worker: What the worker prepares before a task.
+        splits: The number of splits, which `explain()` shows.
     """
 
     def __init__(
@@ -154,7 +155,10 @@ class ReadDescriptors:
         tasks: Sequence[list[bytes]] | None = None,
         *,
         worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
+        splits: int | None = None,
     ) -> None:
+        # Spark's name of a function in a plan.
+        self.__name__ = "mortice" if splits is None else f"mortice_reads_{splits}_split{'s' * (splits != 1)}"
         self.queries = queries
         self.read = read
         self.tasks = tasks

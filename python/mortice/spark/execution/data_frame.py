@@ -201,7 +201,7 @@ def _mapped(
     """
     queries, descriptors = tasks
     in_function = _in_function(spark, descriptors, is_small=is_small)
-    function = ReadDescriptors(queries, read, in_function, worker=worker)
+    function = ReadDescriptors(queries, read, in_function, worker=worker, splits=descriptors.split_count)
     rows = (
         _described(spark, descriptors, on_connect=is_connect(spark))
         if in_function is None

@@ -43,6 +43,8 @@ _OPTIONS = {
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _OF_HADOOP = frozenset({"s3", "s3a", "s3n", "abfs", "abfss", "wasb", "wasbs", "gs", "hdfs", "viewfs"})
 """Schemes of file systems of Hadoop that are read at any place of a file."""
+_ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+"""Variables of the environment that Hadoop does not read: it would look for the bucket elsewhere."""
 
 
 def combined_frame(
@@ -63,8 +65,12 @@ def combined_frame(
     paths = _paths(spark, files.paths)
     if not paths:
         return data_frame(spark, scan, options)
+    try:
+        rows = _plain_rows(spark, paths, files, scan.schema)
+    except Exception as error:  # noqa: BLE001 (Spark's and py4j's: the reader of mortice needs neither)
+        logger.info("read %r: Spark cannot read its files: %s", scan, error)
+        return data_frame(spark, scan, options)
     logger.info("read %r: %s", scan, files.explain())
-    rows = _plain_rows(spark, paths, files, scan.schema)
     return rows.unionAll(data_frame(spark, rest, options)) if files.rest.split_count else rows
 
 
@@ -79,12 +85,16 @@ def _paths(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     if scheme is None:
         return [f"file://{os.path.abspath(path)}" for path in paths]  # noqa: PTH100 (links are kept)
     is_known = scheme[1].lower() in _OF_HADOOP and not is_connect(spark)
-    return list(paths) if is_known and hadoop_file_exists(spark, paths[0]) else []
+    if not is_known or (scheme[1].lower().startswith("s3") and any(map(os.environ.get, _ENDPOINTS))):
+        return []
+    return list(paths) if hadoop_file_exists(spark, paths[0]) else []
 
 
 def _plain_rows(spark: SparkSession, paths: Sequence[str], files: _mortice.PlainFiles, schema: pa.Schema) -> DataFrame:
     columns = pa.schema(files.columns())
     rows = spark.read.schema(spark_schema(columns)).options(**_OPTIONS).parquet(*paths)
+    # Spark Connect looks for the files when it is asked for the schema.
+    _ = rows.schema
     if files.unbounded:
         rows = rows.select([_unpruned(field, files.unbounded) for field in columns])
     if files.condition is not None:

@@ -6,12 +6,17 @@ one. `session_key` uses it itself.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+_MOST_SECONDS = 10.0
+_silent: set[tuple[str, str]] = set()
+"""Sessions and stores whose file systems have not answered in time."""
 _BETWEEN = "\x1e"
 """The record separator of ASCII, which no setting contains."""
 
@@ -66,9 +71,21 @@ def session_key(spark: Any) -> str:
 
 
 def hadoop_file_exists(spark: Any, uri: str) -> bool:
-    """Returns true if the session's Hadoop file systems have a file. False on Spark Connect."""
-    try:
-        path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(uri)
-        return bool(path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(path))
-    except Exception:  # noqa: BLE001
+    """Returns true if the session's Hadoop file systems have a file. False on Spark Connect, and if they do not answer
+    in time: without a network or credentials, some retry for minutes. Their store is not asked again."""
+    store = session_key(spark), uri[: uri.find("/", uri.find("://") + 3)]
+    found: list[bool] = []
+
+    def look() -> None:
+        with contextlib.suppress(Exception):
+            path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(uri)
+            found.append(bool(path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(path)))
+
+    if store in _silent:
         return False
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(_MOST_SECONDS)
+    if looking.is_alive():
+        _silent.add(store)
+    return found == [True]

@@ -57,7 +57,7 @@ class TaskOptions:
 
     split_bytes: int = DEFAULT_SPLIT_BYTES
     """`mortice.split.bytes`."""
-    spark_parquet: bool = False
+    spark_parquet: bool = True
     """`mortice.spark.parquet`: whether Spark's own reader reads files whose rows need no merge."""
     worker: WorkerOptions = field(default_factory=WorkerOptions)
 
@@ -100,6 +100,11 @@ class SerializedTasks(Sequence[list[bytes]]):
 
     def __len__(self) -> int:
         return len(self._tasks)
+
+    @property
+    def split_count(self) -> int:
+        """The number of splits of all tasks."""
+        return sum(map(len, self._tasks))
 
     @overload
     def __getitem__(self, number: int) -> list[bytes]: ...

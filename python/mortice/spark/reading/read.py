@@ -74,8 +74,8 @@ def read(  # noqa: PLR0917
         metrics: Accumulates what the tasks read. Default: nothing is accumulated.
 
     Returns:
-        A DataFrame with one partition for each task. With the option `mortice.spark.parquet`, file slices without log
-        files are read by Spark's own Parquet reader if their files need no conversion.
+        A DataFrame with one partition for each task. File slices without log files are read by Spark's own Parquet
+        reader if their files need no conversion (option `mortice.spark.parquet`).
 
     Raises:
         InvalidArgumentError: An argument or an option is invalid.
