@@ -116,7 +116,7 @@ OWN_OPTIONS = [
         "`mortice.write.driver.bytes`",
         "bytes",
         "`33554432`",
-        "On Spark: up to so many bytes of rows are [written by the driver](spark-writing.md).",
+        "On Spark: up to so many bytes of rows, and small services, are [run by the driver](spark-writing.md).",
     ],
 ]
 

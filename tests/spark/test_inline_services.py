@@ -7,6 +7,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.errors import TableServiceError
+from mortice.spark.settings.write_options import DRIVER_BYTES
 from mortice.spark.writing import write as module
 from support.spark_stages import is_written_by_tasks
 from support.tables.written import FIRST, both, new_table, rows
@@ -33,6 +34,8 @@ SERVICES = ("COMPACT", "LOG_COMPACT", "CLUSTER")
 
 
 def spark_write(spark, table, given, options, operation="upsert"):
+    """Writes by tasks, unless `options` have bytes for the driver: the plans of these tables are small."""
+    options = {DRIVER_BYTES: "0", **options}
     frame = spark.createDataFrame([tuple(row.values()) for row in given.to_pylist()], DDL)
     commit = mortice.spark.write(frame, table.uri, operation, options=options)
     table.refresh()
@@ -81,8 +84,9 @@ def damaged(path):
     ],
 )
 def test_tasks_do_what_writes_in_one_process_do(spark, tmp_path, version, options):
-    local, table = (new_table(tmp_path / name, version) for name in ("local", "trips"))
+    local, table, small = (new_table(tmp_path / name, version) for name in ("local", "trips", "small"))
     for given in WRITES:
+        spark_write(spark, small, given, options | {DRIVER_BYTES: "10000000"})
         local.upsert(given, options)
         spark_write(spark, table, given, options)
         local.refresh()
@@ -93,6 +97,9 @@ def test_tasks_do_what_writes_in_one_process_do(spark, tmp_path, version, option
     assert done
     assert all(is_written_by_tasks(spark, files) for _, files in done)
     assert not any(is_written_by_tasks(spark, files) for _, files in services_of(local))
+    # The driver executes plans of few bytes itself.
+    assert (states(small), both(small)) == (states(local), both(local))
+    assert not any(is_written_by_tasks(spark, files) for _, files in services_of(small))
     assert leftovers(table) == []
     assert table.verify(keys=True).findings == []
 

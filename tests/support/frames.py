@@ -9,4 +9,6 @@ def to_arrow(frame):
         return frame.toArrow()
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return pa.Table.from_batches(frame._collect_as_arrow(), schema=to_arrow_schema(frame.schema))
+    batches = frame._collect_as_arrow()
+    # The batches have the time zone of the session, and the schema UTC.
+    return pa.Table.from_batches(batches, schema=None if batches else to_arrow_schema(frame.schema))

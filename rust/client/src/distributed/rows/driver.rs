@@ -11,7 +11,7 @@ use super::next_step::NextStep;
 use crate::distributed::exchange::{
     InsertSpec, PrepareSpec, ReadReport, RowSum, StageSpec, TaskRunner, WriteState, WrittenReport, mark_of,
 };
-use crate::distributed::services::execute_by_tasks;
+use crate::distributed::services::{execute_by_tasks, reads_at_most};
 use crate::merge_into::MergePlan;
 use crate::read_state::MergeSource;
 use crate::write::{open_for_write, refuse_failed_rows, row_source, schema_of, user_metadata};
@@ -273,7 +273,8 @@ impl DistributedWrite {
     /// Args:
     ///     reports: The reports.
     ///     validator: Checks the table before the commit.
-    ///     runner: Runs the tasks that execute the plans of table services; without one, this process executes them.
+    ///     runner: Runs the tasks that execute the plans of table services. This process executes them without one, and
+    ///         those of few bytes ([`Self::with_driver_bytes`]).
     ///
     /// # Errors
     /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the
@@ -302,8 +303,8 @@ impl DistributedWrite {
         let (transaction, ()) = transaction.or_abort(closed)?;
         let committed = transaction.commit(statuses, &extra)?;
         let failed = run_inline_services(&self.target, &committed.instant, &|plan| match runner {
-            Some(runner) => execute_by_tasks(plan, runner),
-            None => execute_in_process(plan),
+            Some(runner) if !reads_at_most(&plan, self.resources.bytes) => execute_by_tasks(plan, runner),
+            _ => execute_in_process(plan),
         })?;
         self.target.leave();
         let warnings = self.warnings.iter().cloned().chain(self.target.failed_reports()).chain(failed).collect();

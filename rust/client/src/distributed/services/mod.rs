@@ -12,6 +12,6 @@ mod service_kind;
 mod service_stage;
 
 pub use planned_service::{ServiceRun, run_service_by_tasks};
-pub(crate) use running_plan::execute_by_tasks;
+pub(crate) use running_plan::{execute_by_tasks, reads_at_most};
 pub use service_kind::PlannedService;
 pub(crate) use service_stage::ServiceStage;

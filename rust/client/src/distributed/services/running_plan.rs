@@ -43,6 +43,13 @@ pub(crate) fn execute_by_tasks(transaction: Transaction, runner: &dyn TaskRunner
     transaction.commit(statuses, &extra)
 }
 
+/// Returns true if a plan that has begun reads at most so many bytes of files; false for 0. A job of an engine takes
+/// longer to start than a small plan to execute. A plan that cannot be read is not small: its execution says why.
+pub(crate) fn reads_at_most(plan: &Transaction, bytes: u64) -> bool {
+    let read = |parts: PlanParts| parts.costs.into_iter().fold(0, u64::saturating_add);
+    bytes > 0 && PlannedService::of_operation(plan.operation()).parts(plan).is_ok_and(|parts| read(parts) <= bytes)
+}
+
 fn step_of(
     transaction: &Transaction,
     service: PlannedService,
