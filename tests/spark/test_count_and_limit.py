@@ -94,7 +94,8 @@ def test_a_limit_stops_reading_early(spark, large_table, tmp_path, monkeypatch, 
     counts = tmp_path / "counts"
     monkeypatch.setattr(data_frame, "ReadDescriptors", recording_rows(counts))
     # The worker is ahead of Spark by the size of socket buffers and a batch or two: a small part of all rows.
-    frame = mortice.spark.read(spark, large_table, options=BASE_FILES_ALONE | {"mortice.batch.rows": 8_192})
+    options = BASE_FILES_ALONE | {"mortice.batch.rows": 8_192, "mortice.spark.parquet": "false"}
+    frame = mortice.spark.read(spark, large_table, options=options)
 
     def rows_read(rows):
         counts.unlink(missing_ok=True)
