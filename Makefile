@@ -289,7 +289,7 @@ site: check-tools ## build the documentation into target/site, with warnings as 
 # installed on RHEL 7 and later. It needs nothing of the environments of tests.
 wheel: licenses ## build the wheel that a release hands out into dist/, and check its size
 	@test -x $(VENV_WHEEL)/bin/maturin || { $(PYTHON) -m venv $(VENV_WHEEL) && $(VENV_WHEEL)/bin/python $(PIP_INSTALL) 'maturin[zig]==1.16.0'; }
-	$(VENV_WHEEL)/bin/maturin build --profile dist --compression-level 9 $(WHEEL_TARGET) --out dist
+	PATH="$(CURDIR)/$(VENV_WHEEL)/bin:$$PATH" maturin build --profile dist --compression-level 9 $(WHEEL_TARGET) --out dist
 	@$(PYTHON) tools/wheel_size.py dist/*.whl
 
 clean: ## remove what was built; the virtual environments go too
