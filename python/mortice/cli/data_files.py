@@ -12,14 +12,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv, json
 
 from mortice.errors import InvalidArgumentError
-from mortice.values.type_names import columns_of_text
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -125,9 +123,8 @@ WITHOUT_TYPES = frozenset({"csv", "json"})
 """Formats whose values have no types of their own: they are read with those of the table's columns."""
 
 
-def file_types() -> str:
-    """Returns the ends of names of files of rows, for help."""
-    return ", ".join(FORMATS)
+FILE_TYPES = ", ".join(FORMATS)
+"""The ends of names of files of rows, for help."""
 
 
 class DataFiles:
@@ -161,18 +158,15 @@ class DataFiles:
             for path in self._paths[1:]:
                 self._compare(path, ds.dataset(path, format=self._reader(None)).schema)
             if table is not None and self._format in WITHOUT_TYPES:
-                schema = _typed(self.schema, table)
+                known = {field.name: field.type for field in table}
+                schema = pa.schema([field.with_type(known.get(field.name, field.type)) for field in self.schema])
                 self._rows = ds.dataset(self._paths, schema=schema, format=self._reader(schema))
         except (OSError, pa.ArrowException) as error:
             where = "" if self._format == "json" else f"{', '.join(self._paths)}: "
             raise InvalidArgumentError(f"{where}{error}") from error
 
-    def __enter__(self) -> DataFiles:  # noqa: PYI034 — Self needs Python 3.11
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Deletes the copy of standard input."""
         if self._copy is not None:
             self._copy.close()
 
@@ -231,21 +225,7 @@ def _format_of(paths: Sequence[str]) -> str:
     found = {path: FORMATS.get(PurePath(path).suffix.lower()) for path in paths}
     for path, name in found.items():
         if name is None:
-            raise InvalidArgumentError(f"{path}: the name must end with {', '.join(FORMATS)}")
+            raise InvalidArgumentError(f"{path}: the name must end with {FILE_TYPES}")
     if len(set(found.values())) > 1:
         raise InvalidArgumentError(f"files of one write must have one format, got {', '.join(paths)}")
     return next(name for name in found.values() if name is not None)
-
-
-def _typed(found: pa.Schema, table: pa.Schema) -> pa.Schema:
-    """Returns the columns of files with the types that the table has."""
-    known = {field.name: field.type for field in table}
-    return pa.schema([pa.field(field.name, known.get(field.name, field.type)) for field in found])
-
-
-def parse_columns(text: str) -> pa.Schema:
-    """Returns the columns that `name type, name type not null` describes.
-
-    Raises `InvalidArgumentError`.
-    """
-    return columns_of_text(text, "--schema", "a file or columns such as 'id string, fare double'")

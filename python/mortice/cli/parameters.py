@@ -10,22 +10,11 @@ from typing import TypeVar
 
 import click
 
+from mortice import errors
 from mortice.cli.output import print_csv, print_json
 from mortice.cli.progress import service_progress
 from mortice.cli.tables import print_facts
 from mortice.cli.terminal import digits_of, say
-from mortice.errors import (
-    InternalError,
-    InvalidArgumentError,
-    MorticeError,
-    StorageError,
-    StorageForbiddenError,
-    StorageThrottledError,
-    StorageUnreachableError,
-    TableExistsError,
-    TableNotFoundError,
-    WriteConflictError,
-)
 from mortice.reading.read_options import ReadOptions
 from mortice.table import Table
 
@@ -148,15 +137,7 @@ class Target:
 
 def on_table(run: _Command) -> _Command:
     """Gives a command the argument TABLE, storage options and forms of output; it is called with a `Target`."""
-
-    @form_options
-    @storage_options
-    @click.argument("path", metavar="TABLE")
-    @functools.wraps(run)
-    def command(path: str, *, storage_options: dict[str, str], mmap: bool, form: str, **arguments: object) -> object:
-        return run(Target(path, storage_options, mmap, form), **arguments)
-
-    return command  # type: ignore[return-value]
+    return _on(run, click.argument("path", metavar="TABLE"), lambda path: [path])
 
 
 def on_tables(run: _Command) -> _Command:
@@ -164,22 +145,27 @@ def on_tables(run: _Command) -> _Command:
 
     An error of one does not keep the others from being looked at. The exit status is that of the first that failed.
     """
+    return _on(run, click.argument("path", metavar="TABLE...", nargs=-1, required=True), _paths)
 
+
+def _on(
+    run: _Command,
+    argument: Callable[[Callable[..., object]], Callable[..., object]],
+    paths: Callable[..., Iterable[str]],
+) -> _Command:
     @form_options
     @storage_options
-    @click.argument("paths", metavar="TABLE...", nargs=-1, required=True)
+    @argument
     @functools.wraps(run)
-    def command(
-        paths: tuple[str, ...], *, storage_options: dict[str, str], mmap: bool, form: str, **arguments: object
-    ) -> object:
-        found = list(_paths(paths))
+    def command(path: object, *, storage_options: dict[str, str], mmap: bool, form: str, **arguments: object) -> object:
+        found = list(paths(path))
         several = len(found) > 1
         statuses = []
-        for number, path in enumerate(found):
-            target = Target(path, storage_options, mmap, form, number if several else None)
+        for number, one in enumerate(found):
+            target = Target(one, storage_options, mmap, form, number if several else None)
             try:
                 statuses.append(run(target, **arguments) or 0)
-            except MorticeError as error:
+            except errors.MorticeError as error:
                 if not several:
                     raise
                 sys.stdout.flush()
@@ -198,21 +184,21 @@ def _paths(paths: Iterable[str]) -> Iterable[str]:
             yield path
 
 
-STATUSES: Sequence[tuple[type[MorticeError], int]] = (
-    (InvalidArgumentError, 2),
-    (TableNotFoundError, 66),
-    (StorageUnreachableError, 69),
-    (StorageThrottledError, 69),
-    (InternalError, 70),
-    (TableExistsError, 73),
-    (StorageForbiddenError, 77),
-    (StorageError, 74),
-    (WriteConflictError, 75),
+STATUSES: Sequence[tuple[type[errors.MorticeError], int]] = (
+    (errors.InvalidArgumentError, 2),
+    (errors.TableNotFoundError, 66),
+    (errors.StorageUnreachableError, 69),
+    (errors.StorageThrottledError, 69),
+    (errors.InternalError, 70),
+    (errors.TableExistsError, 73),
+    (errors.StorageForbiddenError, 77),
+    (errors.StorageError, 74),
+    (errors.WriteConflictError, 75),
 )
 """The exit status of errors, as in sysexits.h; of all others it is 1."""
 
 
-def exit_status(error: MorticeError) -> int:
+def exit_status(error: errors.MorticeError) -> int:
     """Returns the exit status for an error: one for each kind."""
     return next((status for kind, status in STATUSES if isinstance(error, kind)), 1)
 
@@ -330,11 +316,6 @@ def service(
         return command if kind is None else steps(kind)(command)
 
     return decorate
-
-
-def names_of_value(_context: click.Context, _parameter: click.Parameter, text: str) -> list[str]:
-    """Parses the value of an option: names, which commas separate."""
-    return columns_of(text) or []
 
 
 def columns_of(text: str | None) -> list[str] | None:

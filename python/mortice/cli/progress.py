@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
 
 import pyarrow as pa
 
@@ -22,56 +21,35 @@ SECONDS_BEFORE = 1.0
 """The seconds after which work is shown of which it is not known how much there is."""
 
 
-class ProgressBar:
-    """Shows on standard error how many rows were read, if that is a terminal. It is removed at the end.
+class CountedRows:
+    """Counts the rows of a reader as they are read.
 
     Args:
-        total: The number of rows, if it is known.
+        total: The number of rows; None if it is not known.
     """
 
     def __init__(self, total: int | None) -> None:
-        self._total = total
-        self._rows = 0
-        self._shown = 0.0
-        self._begun = time.monotonic()
-        self._is_shown = sys.stderr.isatty()
+        self._rows, self._total = 0, total or 0
+
+    def progress(self) -> tuple[int, int]:
+        """Returns how many rows were read, and of how many, as `Table.service_progress` does."""
+        return self._rows, self._total
 
     def counted(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-        """Returns the rows of a reader, which are counted as they are read."""
+        """Returns the rows of a reader, which are counted."""
         return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
 
     def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         for batch in reader:
             yield batch
             self._rows += batch.num_rows
-            if time.monotonic() - self._shown >= SECONDS_BETWEEN:
-                self._show()
-        self._show(" read, writing")
-
-    def _show(self, state: str = " read") -> None:
-        if not self._is_shown:
-            return
-        self._shown = time.monotonic()
-        if self._total:
-            _show(f"{_bar(self._rows, self._total)} {self._rows:,} of {self._total:,} rows{state}")
-        else:
-            _show(f"{self._rows:,} rows{state}")
-
-    def __enter__(self) -> ProgressBar:  # noqa: PYI034 — Self needs Python 3.11
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._is_shown and self._shown:
-            _show("")
 
 
 @contextlib.contextmanager
 def service_progress(what: str, current: Callable[[], tuple[int, int]], is_shown: bool = True) -> Iterator[None]:
     """Shows on standard error, if that is a terminal, how much of a service is done, while it runs. Removed at the end.
 
-    Of work without a number it shows how long it has been running, from the second second on.
+    Of work without a total it shows how long it has been running, from the second second on.
 
     Args:
         what: What is counted: "bytes", "files"; or what is done, if nothing is counted.
@@ -101,7 +79,7 @@ def _show_until(ended: threading.Event, what: str, current: Callable[[], tuple[i
             _show(f"{_bar(done, total)} {_amounts(done, total, what)}{_left(done, total, seconds)}")
             has_shown = True
         elif seconds >= SECONDS_BEFORE:
-            _show(f"{seconds:,.0f} s …")
+            _show((f"{done:,} {visible_text(what)}, " if done else "") + f"{seconds:,.0f} s …")
             has_shown = True
     if has_shown:
         _show("")

@@ -10,25 +10,8 @@ import dataclasses
 
 import click
 
-from mortice._mortice import (
-    ArchiveResult,
-    CleanResult,
-    ClusteringGroup,
-    ClusterResult,
-    CompactResult,
-    ExpireResult,
-    MetadataResult,
-    PlannedCompaction,
-    UpgradeResult,
-)
-from mortice.cli.parameters import (
-    LOCK,
-    Target,
-    names_of_value,
-    on_tables,
-    options_of,
-    service,
-)
+from mortice import _mortice as native
+from mortice.cli.parameters import LOCK, Target, columns_of, on_tables, options_of, service
 from mortice.cli.progress import service_progress
 from mortice.insight.health import COLUMNS, SERVICES, Health, cells_of
 from mortice.insight.prometheus import metrics_of
@@ -37,7 +20,7 @@ from mortice.values.timeline import Instant
 
 @click.command()
 @service("compact", "hoodie.compaction.target.io=10000", unit="bytes", kind="compaction")
-def compact(target: Target, done: CompactResult | list[PlannedCompaction], **_: object) -> None:
+def compact(target: Target, done: native.CompactResult | list[native.PlannedCompaction], **_: object) -> None:
     """Merge the log files of a table into base files.
 
     Executes the pending compactions of a table, plans another one, if it is due, and executes it.
@@ -47,7 +30,7 @@ def compact(target: Target, done: CompactResult | list[PlannedCompaction], **_: 
 
 @click.command("log-compact")
 @service("log_compact", "hoodie.log.compaction.blocks.threshold=10", unit="bytes", kind="log compaction")
-def log_compact(target: Target, done: CompactResult | list[PlannedCompaction], **_: object) -> None:
+def log_compact(target: Target, done: native.CompactResult | list[native.PlannedCompaction], **_: object) -> None:
     """Merge the log files of a table into log files.
 
     Executes the pending log compactions of a table, plans another one, if it is due, and executes it.
@@ -55,7 +38,9 @@ def log_compact(target: Target, done: CompactResult | list[PlannedCompaction], *
     _show_compactions(target, done, into_logs=True)
 
 
-def _show_compactions(target: Target, done: CompactResult | list[PlannedCompaction], *, into_logs: bool) -> None:
+def _show_compactions(
+    target: Target, done: native.CompactResult | list[native.PlannedCompaction], *, into_logs: bool
+) -> None:
     if isinstance(done, list):
         rows = [
             (
@@ -86,7 +71,7 @@ def _show_compactions(target: Target, done: CompactResult | list[PlannedCompacti
     target.show(document, names, target.if_csv(counts), lines or ["nothing to compact"])
 
 
-def _compaction_summary(one: PlannedCompaction, *, into_logs: bool) -> str:
+def _compaction_summary(one: native.PlannedCompaction, *, into_logs: bool) -> str:
     logs, bases = sum(len(s.log_files) for s in one.slices), sum(s.base_file is not None for s in one.slices)
     size = sum(s.log_bytes + (0 if into_logs else s.base_bytes) for s in one.slices)
     # A log compaction leaves base files as they are.
@@ -97,7 +82,7 @@ def _compaction_summary(one: PlannedCompaction, *, into_logs: bool) -> str:
 
 @click.command()
 @service("cluster", "hoodie.clustering.plan.strategy.sort.columns=city", unit="bytes", kind="clustering")
-def cluster(target: Target, done: ClusterResult | list[ClusteringGroup], **_: object) -> None:
+def cluster(target: Target, done: native.ClusterResult | list[native.ClusteringGroup], **_: object) -> None:
     """Rewrite small file groups as larger ones, in another order."""
     if isinstance(done, list):
         _show_groups(target, done)
@@ -111,7 +96,7 @@ def cluster(target: Target, done: ClusterResult | list[ClusteringGroup], **_: ob
     target.show({"instant": instant, "pending": pending}, ["instant", "state"], target.if_csv(rows), [line])
 
 
-def _show_groups(target: Target, groups: list[ClusteringGroup]) -> None:
+def _show_groups(target: Target, groups: list[native.ClusteringGroup]) -> None:
     lines = []
     for instant in dict.fromkeys(group.instant for group in groups):
         of_plan = [group for group in groups if group.instant == instant]
@@ -130,7 +115,7 @@ def _show_groups(target: Target, groups: list[ClusteringGroup]) -> None:
 
 @click.command()
 @service("clean", "hoodie.clean.commits.retained=24", unit="files")
-def clean(target: Target, done: CleanResult, *, is_plan: bool) -> None:
+def clean(target: Target, done: native.CleanResult, *, is_plan: bool) -> None:
     """Delete files that only old queries read."""
     rows = [(one.instant or "(new)", file.path, file.bytes) for one in done.cleans for file in one.files]
     lines = [] if done.reason is None else [f"nothing to clean: {done.reason}"]
@@ -143,7 +128,7 @@ def clean(target: Target, done: CleanResult, *, is_plan: bool) -> None:
 
 @click.command("expire-partitions")
 @service("expire_partitions", "hoodie.partition.ttl.strategy.days.retain=30")
-def expire_partitions(target: Target, done: ExpireResult, *, is_plan: bool) -> None:
+def expire_partitions(target: Target, done: native.ExpireResult, *, is_plan: bool) -> None:
     """Delete partitions that nobody has written to for some days."""
     rows = [(one.partition, one.since) for one in done.partitions]
     line = f"{'would delete' if is_plan else 'deleted'} {len(rows)} partitions"
@@ -155,7 +140,7 @@ def expire_partitions(target: Target, done: ExpireResult, *, is_plan: bool) -> N
 
 @click.command()
 @service("archive", "hoodie.keep.min.commits=40", unit="instants")
-def archive(target: Target, done: ArchiveResult, *, is_plan: bool) -> None:
+def archive(target: Target, done: native.ArchiveResult, *, is_plan: bool) -> None:
     """Move old instants to the archive."""
     files = [(one, *file) for one in done.instants for file in one.files]
     rows = [(one.instant, one.completion_time or "", one.action, name, size) for one, name, size in files]
@@ -166,17 +151,21 @@ def archive(target: Target, done: ArchiveResult, *, is_plan: bool) -> None:
     target.show([one.to_dict() for one in done.instants], names, shown, [line], less=["completed", "action"])
 
 
+def _names(_context: click.Context, _parameter: click.Parameter, text: str) -> list[str]:
+    return columns_of(text) or []
+
+
 @click.group()
 def metadata() -> None:
     """Build the metadata table of a table, change its indexes, or delete it."""
 
 
 @metadata.command()
-@click.option("--add", metavar="A,B", default="", callback=names_of_value, help="Indexes to add.")
-@click.option("--drop", metavar="A,B", default="", callback=names_of_value, help="Indexes to drop.")
+@click.option("--add", metavar="A,B", default="", callback=_names, help="Indexes to add.")
+@click.option("--drop", metavar="A,B", default="", callback=_names, help="Indexes to drop.")
 @click.option("--rebuild", is_flag=True, help="Delete the metadata table first, even if it is damaged.")
 @service("build_metadata", "hoodie.metadata.index.column.stats.column.list=city,fare", unit="files")
-def build(target: Target, done: MetadataResult, *, is_plan: bool) -> None:
+def build(target: Target, done: native.MetadataResult, *, is_plan: bool) -> None:
     """Build it, add indexes, drop others.
 
     Builds the metadata table of a table that has none; adds indexes to one that is there, and drops others:
@@ -187,7 +176,7 @@ def build(target: Target, done: MetadataResult, *, is_plan: bool) -> None:
 
 @metadata.command()
 @service("delete_metadata", LOCK)
-def delete(target: Target, done: MetadataResult, *, is_plan: bool) -> None:
+def delete(target: Target, done: native.MetadataResult, *, is_plan: bool) -> None:
     """Delete it: files are listed from storage from then on.
 
     Writers build it again, unless hoodie.metadata.enable=false.
@@ -195,7 +184,7 @@ def delete(target: Target, done: MetadataResult, *, is_plan: bool) -> None:
     _show_built(target, done, dry_run=is_plan)
 
 
-def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None:
+def _show_built(target: Target, built: native.MetadataResult, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
     lines = []
     if built.dropped:
@@ -213,7 +202,7 @@ def _show_built(target: Target, built: MetadataResult, *, dry_run: bool) -> None
 @click.command()
 @click.option("--to", metavar="VERSION", type=int, default=9, show_default=True, help="The table version afterwards.")
 @service("upgrade", LOCK)
-def upgrade(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
+def upgrade(target: Target, done: native.UpgradeResult, *, is_plan: bool) -> None:
     """Bring a table to a later version: 6 to 8, 8 to 9.
 
     Rolls failed writes back and merges all logs into base files first. No row changes.
@@ -224,12 +213,12 @@ def upgrade(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
 @click.command()
 @click.option("--to", metavar="VERSION", type=int, required=True, help="The table version afterwards.")
 @service("downgrade", LOCK)
-def downgrade(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
+def downgrade(target: Target, done: native.UpgradeResult, *, is_plan: bool) -> None:
     """Bring a table to an earlier version, for older releases of Hudi: 9 to 8, 8 to 6."""
     _show_version(target, done, is_plan=is_plan)
 
 
-def _show_version(target: Target, done: UpgradeResult, *, is_plan: bool) -> None:
+def _show_version(target: Target, done: native.UpgradeResult, *, is_plan: bool) -> None:
     would = "would be " if is_plan else ""
     lines = [
         f"{would}rolled back: {', '.join(done.rolled_back)}" if done.rolled_back else "",

@@ -13,19 +13,12 @@ import pyarrow as pa
 
 from mortice.catalog_sync import sync as sync_table
 from mortice.cli.output import cell_text, exact
-from mortice.cli.parameters import (
-    Target,
-    as_of,
-    columns_of,
-    mapping_option,
-    on_table,
-    on_tables,
-    options_of,
-)
+from mortice.cli.parameters import Target, as_of, columns_of, mapping_option, on_table, on_tables, options_of
 from mortice.cli.read import Query, query_options
+from mortice.cli.terminal import as_time
 from mortice.table import Table
+from mortice.values.timeline import Instant
 
-DAY_DIGITS = 14
 WIDEST_ROW = 200
 """Characters of a row or of a value in it, at most."""
 
@@ -69,7 +62,7 @@ def info(target: Target) -> None:
             name for name in table.properties.get("hoodie.table.metadata.partitions", "").split(",") if name
         ),
     }
-    shown = facts | {"latest": None if latest is None else f"{_moment(latest.requested_time)}  {latest.action}"}
+    shown = facts | {"latest": None if latest is None else _moment(latest)}
     target.show(
         facts,
         ["fact", "value"],
@@ -85,16 +78,10 @@ def _fact(value: object) -> object:
     return "none" if value is None else value
 
 
-def _moment(instant: str) -> str:
-    """Returns an instant as people read it.
-
-    >>> _moment("20240102030405678"), _moment("001")
-    ('20240102030405678 (2024-01-02 03:04:05)', '001')
-    """
-    if len(instant) < DAY_DIGITS or not instant.isdigit():
-        return instant
-    pairs = [instant[at : at + 2] for at in range(2, DAY_DIGITS, 2)]
-    return f"{instant} ({instant[:2]}{'-'.join(pairs[:3])} {':'.join(pairs[3:])})"
+def _moment(instant: Instant) -> str:
+    """Returns an instant with its time, as people read it."""
+    time, name = as_time(instant.requested_time), instant.requested_time
+    return f"{name} ({time})  {instant.action}" if time != name else f"{name}  {instant.action}"
 
 
 @click.command()
@@ -103,16 +90,16 @@ def _moment(instant: str) -> str:
 def schema(target: Target, meta: bool) -> None:
     """List the columns of a table, with their types and roles."""
     table = target.table()
-    roles: dict[str, list[str]] = {}
-    for role, columns in (
-        ("record key", table.record_key_fields),
-        ("partition", table.partition_fields),
-        ("ordering", table.ordering_fields),
-    ):
-        for name in columns:
-            roles.setdefault(name, []).append(role)
+    roles = {
+        "record key": table.record_key_fields,
+        "partition": table.partition_fields,
+        "ordering": table.ordering_fields,
+    }
     fields = [field for field in pa.schema(table.schema) if meta or field.name in table.columns]
-    rows = [[one.name, str(one.type), one.nullable, ", ".join(roles.get(one.name, []))] for one in fields]
+    rows = [
+        [one.name, str(one.type), one.nullable, ", ".join(role for role, of in roles.items() if one.name in of)]
+        for one in fields
+    ]
     names = ["column", "type", "nullable", "role"]
     target.show([dict(zip(names, row, strict=True)) for row in rows], names, rows)
 
@@ -174,7 +161,15 @@ def history(target: Target, key: str | None, partition: str | None) -> None:
     lines = ["", f"{'no row' if found.row is None else cell_text(found.row, WIDEST_ROW)}: {found.reason}"]
     lines += [f"damaged: {one}" for one in found.damaged] + [f"missing: {one}" for one in found.missing]
     rows = [
-        (one.instant, one.source, one.state, _values(one.values), one.reason, one.file, _known(one.offset))
+        (
+            one.instant,
+            one.source,
+            one.state,
+            _values(one.values),
+            one.reason,
+            one.file,
+            "" if one.offset is None else one.offset,
+        )
         for one in found.versions
     ]
     names = ["instant", "source", "state", "values", "reason", "file", "offset"]
@@ -192,16 +187,8 @@ def _show_writes(target: Target) -> None:
     target.show(rows, names, [list(row.values()) for row in rows], [] if rows else ["no writes"], less=LESS)
 
 
-def _known(offset: int | None) -> int | str:
-    return "" if offset is None else offset
-
-
-def _long(value: object) -> str:
-    return cell_text(value, WIDEST_ROW)
-
-
 def _values(values: dict[str, object]) -> str:
-    return ", ".join(f"{name}={_long(value)}" for name, value in values.items())
+    return ", ".join(f"{name}={cell_text(value, WIDEST_ROW)}" for name, value in values.items())
 
 
 @click.command()
@@ -245,7 +232,9 @@ def _shown(row: dict[str, object]) -> str:
 
 def _changed(before: dict[str, object], after: dict[str, object]) -> str:
     changed = [name for name in after if name != KEY and before.get(name) != after[name]]
-    return ", ".join(f"{name}: {_long(before.get(name))} → {_long(after[name])}" for name in changed)
+    return ", ".join(
+        f"{name}: {cell_text(before.get(name), WIDEST_ROW)} → {cell_text(after[name], WIDEST_ROW)}" for name in changed
+    )
 
 
 @click.command()

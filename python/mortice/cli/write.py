@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import PurePath
 
 import click
 import pyarrow as pa
 
 from mortice._mortice import Commit
-from mortice.cli.data_files import FORMATS, DataFiles, file_types, parse_columns
+from mortice.cli.data_files import FILE_TYPES, FORMATS, DataFiles
 from mortice.cli.parameters import Target, columns_of, mapping_option, on_table, options_of
-from mortice.cli.progress import ProgressBar, service_progress
+from mortice.cli.progress import CountedRows, service_progress
 from mortice.cli.read import terms
 from mortice.cli.table import facts_of
 from mortice.create_table import create_table
-from mortice.table import Table
+from mortice.values.type_names import columns_of_text
 from mortice.writing.writes import SchemaChanges, with_schema
 
-OPERATIONS: Mapping[str, Callable[..., Commit]] = {
-    "upsert": Table.upsert,
-    "insert": Table.insert,
-    "bulk_insert": Table.bulk_insert,
-    "insert_overwrite": Table.insert_overwrite,
-    "insert_overwrite_table": Table.insert_overwrite_table,
-    "delete": Table.delete,
-}
+OPERATIONS = ("bulk_insert", "delete", "insert", "insert_overwrite", "insert_overwrite_table", "upsert")
+"""The methods of a table that write rows."""
 
 
 @click.command()
@@ -36,7 +31,7 @@ OPERATIONS: Mapping[str, Callable[..., Commit]] = {
     metavar="COLUMNS",
     required=True,
     help="The columns: 'id string not null, fare double, at timestamp'; or a file of "
-    f"rows ({file_types()}), whose columns are taken.",
+    f"rows ({FILE_TYPES}), whose columns are taken.",
 )
 @click.option("--record-key", metavar="A,B", help="The columns of the record key (default: keys are generated).")
 @click.option("--partition-by", metavar="A,B", help="The partition columns.")
@@ -87,7 +82,7 @@ def create(
 
 
 @click.command()
-@click.option("--operation", type=click.Choice(sorted(OPERATIONS)), required=True, help="How the rows are written.")
+@click.option("--operation", type=click.Choice(OPERATIONS), required=True, help="How the rows are written.")
 @click.option(
     "--columns",
     type=click.Choice(["exact", "add", "evolve"]),
@@ -110,21 +105,18 @@ def write(
 ) -> None:
     """Write files of rows to a table, as one commit."""
     table = target.table()
-    with (
-        DataFiles(data, table.schema, kind) as files,
-        ProgressBar(files.row_count) as progress,
-        warnings.catch_warnings(record=True) as warned,
-    ):
+    with closing(DataFiles(data, table.schema, kind)) as files, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", UserWarning)
-        named = with_schema(options, columns)
-        commit = OPERATIONS[operation](table, progress.counted(files.reader()), named)
+        rows = CountedRows(files.row_count)
+        with service_progress("rows", rows.progress):
+            commit = getattr(table, operation)(rows.counted(files.reader()), with_schema(options, columns))
     for warning in warned:
         print(f"mortice: {warning.message}", file=sys.stderr)
     show_commit(target, commit)
 
 
 write.help = (
-    f"Write files of rows to a table, as one commit.\n\nDATA are files ({file_types()}; of JSON, a document per line) "
+    f"Write files of rows to a table, as one commit.\n\nDATA are files ({FILE_TYPES}; of JSON, a document per line) "
     "of any size, which are read as a stream; - reads standard input, of the format that --format names."
 )
 
@@ -157,14 +149,7 @@ def update(
     target: Target, *, values: dict[str, str], filters: tuple[str, ...], dry_run: bool, options: dict[str, str]
 ) -> None:
     """Update the rows that a filter selects."""
-    table = target.table()
-    found = terms(filters)
-    if dry_run:
-        _show_count(target, "update", table.count(found))
-        return
-    with service_progress("", table.service_progress):
-        commit = table.update_where(values, found, options)
-    show_commit(target, commit)
+    _change_where(target, "update", filters, options, dry_run=dry_run, values=values)
 
 
 @click.command()
@@ -172,13 +157,21 @@ def update(
 @on_table
 def delete(target: Target, *, filters: tuple[str, ...], dry_run: bool, options: dict[str, str]) -> None:
     """Delete the rows that a filter selects."""
+    _change_where(target, "delete", filters, options, dry_run=dry_run)
+
+
+def _change_where(
+    target: Target, verb: str, filters: tuple[str, ...], options: dict[str, str], *, dry_run: bool, **named: object
+) -> None:
+    """Updates or deletes the rows that filters select, or counts them."""
     table = target.table()
     found = terms(filters)
     if dry_run:
-        _show_count(target, "delete", table.count(found))
+        rows = table.count(found)
+        target.show({"rows": rows}, ["rows"], target.if_csv([[rows]]), [f"would {verb} {rows:,} rows"])
         return
     with service_progress("", table.service_progress):
-        commit = table.delete_where(found, options)
+        commit = getattr(table, f"{verb}_where")(filters=found, options=options, **named)
     show_commit(target, commit)
 
 
@@ -205,10 +198,6 @@ def erase(
     target.show(document, list(document), target.if_csv([list(document.values())]), lines)
 
 
-def _show_count(target: Target, verb: str, rows: int) -> None:
-    target.show({"rows": rows}, ["rows"], target.if_csv([[rows]]), [f"would {verb} {rows:,} rows"])
-
-
 def show_commit(target: Target, commit: Commit) -> None:
     """Prints what a write has done."""
     counts = {"inserts": commit.inserts, "updates": commit.updates, "deletes": commit.deletes}
@@ -228,4 +217,4 @@ def show_commit(target: Target, commit: Commit) -> None:
 def _schema(text: str) -> pa.Schema:
     if PurePath(text).suffix.lower() in FORMATS:
         return DataFiles([text]).schema
-    return parse_columns(text)
+    return columns_of_text(text, "--schema", "a file or columns such as 'id string, fare double'")
