@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from mortice.values.visible_text import visible_text
 
-__all__ = ["Markup", "byte_size", "grid", "tag"]
+__all__ = ["Markup", "byte_size", "grid", "tag", "value_cell"]
 
 BYTES_OF_UNIT = 1024
 LEFT, RIGHT = "text-align:left", "text-align:right"
@@ -66,6 +66,11 @@ def _cell(value: object) -> Markup:
     if isinstance(value, int):
         return tag("td", f"{value:,}", style=RIGHT)
     return tag("td", value, style=LEFT)
+
+
+def value_cell(value: object) -> object:
+    """Returns a value of a table as a cell of a grid: its numbers have no digits in groups, as counts have."""
+    return value if value is None or isinstance(value, bool) else str(value)
 
 
 def byte_size(count: float) -> str:

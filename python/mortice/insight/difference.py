@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mortice.display.markup import grid
+from mortice.display.markup import grid, value_cell
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.insight.table_view import TableView
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
@@ -84,9 +84,7 @@ class Diff:
 
 
 def _cells(row: dict[str, object], names: list[str]) -> list[object]:
-    values = (row.get(name) for name in names)
-    # Values of a table have no digits in groups, as counts have.
-    return [one if one is None or isinstance(one, bool) else str(one) for one in values]
+    return [value_cell(row.get(name)) for name in names]
 
 
 def diff_of(table: TableView, begin: InstantLike, end: InstantLike, columns: list[str] | None) -> Diff:

@@ -19,19 +19,6 @@ from mortice.values.other_names import answering
 from mortice.values.timeline import Instant
 from mortice.values.visible_text import visible_text
 
-__all__ = [
-    "COLUMNS",
-    "SERVICES",
-    "GroupDebt",
-    "Health",
-    "MetadataHealth",
-    "PendingInstant",
-    "ServiceNeed",
-    "cells_of",
-    "health_of",
-    "needs_of",
-]
-
 SMALL_FILE = int(_mortice.option_default("hoodie.parquet.small.file.limit"))
 """Hudi's default, in bytes."""
 SERVICES = ("compact", "cluster", "clean", "archive")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from mortice.display.markup import grid, tag
+from mortice.display.markup import grid, tag, value_cell
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, MorticeError, UnsupportedError
 from mortice.insight.table_view import TableView
 from mortice.reading.log_file import Block, LogFile
@@ -79,7 +79,7 @@ class RecordHistory:
         """The versions as a table, for notebooks."""
         columns = list(dict.fromkeys(name for one in self.versions for name in one.values))
         rows = [
-            [one.instant, one.source, one.state, *(_cell(one.values.get(name)) for name in columns), one.reason]
+            [one.instant, one.source, one.state, *(value_cell(one.values.get(name)) for name in columns), one.reason]
             for one in self.versions
         ]
         said = tag("p", f"{'A snapshot returns a row' if self.row is not None else 'There is no row'}: {self.reason}")
@@ -119,11 +119,6 @@ def history_of(table: TableView, key: str, partition: str | None) -> RecordHisto
     rows = [one for one in current if one.get(OPERATION) != "D"]
     row = {name: value for name, value in rows[0].items() if name not in META} if rows else None
     return RecordHistory(key, judged, row, reason, search.damaged, search.missing)
-
-
-def _cell(value: object) -> object:
-    # Values of a table have no digits in groups, as counts have.
-    return value if value is None or isinstance(value, bool) else str(value)
 
 
 class _Search:

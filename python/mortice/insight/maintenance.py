@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from mortice._mortice import ServiceNeed
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.insight.health import SERVICES, ServiceNeed, needs_of
+from mortice.insight.health import SERVICES, needs_of
 from mortice.insight.table_view import TableView
 from mortice.values.argument_types import Options, OptionValue
 
@@ -192,15 +193,9 @@ class _Turns:
 
 def _run(table: TableView, need: ServiceNeed, options: dict[str, OptionValue], result: MaintainResult) -> bool:
     """Runs a service. Returns whether it succeeded."""
-    methods: dict[str, Callable[[dict[str, OptionValue]], object]] = {
-        "compact": table.compact,
-        "cluster": table.cluster,
-        "clean": table.clean,
-        "archive": table.archive,
-    }
     started = time.monotonic()
     try:
-        value = methods[need.service](options)
+        value = getattr(table, need.service)(options)
     except MorticeError as error:
         result.failed.append(MaintenanceStep(need.service, str(error), time.monotonic() - started, error))
         return False

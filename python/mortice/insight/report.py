@@ -10,7 +10,7 @@ import pyarrow as pa
 import mortice._mortice as native
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
-from mortice.insight.health import Health
+from mortice.insight.health import COLUMNS, Health, cells_of
 from mortice.insight.instants import commit_row, kinds_of
 from mortice.insight.plots import laid_out, timed
 from mortice.insight.table_view import TableView
@@ -56,7 +56,7 @@ def report_of(table: TableView, health: Health) -> str:
     slices = table.file_slices()
     sections = [
         _section("Health", _health(health)),
-        _section("Services", grid(["service", "state", "gain", "files", "bytes"], _services(health))),
+        _section("Services", grid(COLUMNS, map(cells_of, health.services))),
         _section("Layout", layout_chart(laid_out(slices, MOST_GROUPS)), _more(len(slices), MOST_GROUPS, "file groups")),
         _section("Timeline", timeline_chart(timed(table, MOST_INSTANTS))),
         _section("Latest writes", grid(COMMIT_COLUMNS, _commits(table))),
@@ -104,19 +104,6 @@ def _health(health: Health) -> Markup:
         found.append(tag("p", "No problems, and no service is due.", class_="good"))
     return tag(
         "div", tag("ul", *(tag("li", name, tag("b", value)) for name, value in cards.items()), class_="cards"), *found
-    )
-
-
-def _services(health: Health) -> Iterable[list[object]]:
-    return (
-        [
-            one.service,
-            "due" if one.is_due else "cannot run" if one.problem else "",
-            one.problem or one.gain,
-            one.files,
-            byte_size(one.bytes),
-        ]
-        for one in health.services
     )
 
 

@@ -19,61 +19,35 @@ __all__ = ["TableView"]
 
 
 class TableView(Protocol):
-    """A table that is open: what `mortice.Table` has."""
+    """A table that is open: what `mortice.Table` has, and describes."""
 
     _native: Table
     _storage_options: Mapping[str, str]
 
     @property
-    def uri(self) -> str:
-        """The base path."""
-
+    def uri(self) -> str: ...
     @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-
+    def schema(self) -> pa.Schema: ...
     @property
-    def properties(self) -> Mapping[str, str]:
-        """The contents of `hoodie.properties`."""
-
+    def properties(self) -> Mapping[str, str]: ...
     @property
-    def version(self) -> int:
-        """The table version."""
-
+    def version(self) -> int: ...
     @property
-    def has_meta_columns(self) -> bool:
-        """Whether files have Hudi's meta columns."""
-
+    def has_meta_columns(self) -> bool: ...
     @property
-    def merge_mode(self) -> str:
-        """How records of one key are merged."""
-
+    def merge_mode(self) -> str: ...
     @property
-    def custom_merge(self) -> str | None:
-        """The payload class or the strategy id of the merger."""
-
+    def custom_merge(self) -> str | None: ...
     @property
-    def record_key_fields(self) -> list[str]:
-        """The columns of the record key."""
-
+    def record_key_fields(self) -> list[str]: ...
     @property
-    def partition_fields(self) -> list[str]:
-        """The columns of the partition path."""
-
+    def partition_fields(self) -> list[str]: ...
     @property
-    def ordering_fields(self) -> list[str]:
-        """The columns of the ordering value."""
-
+    def ordering_fields(self) -> list[str]: ...
     @property
-    def timeline(self) -> Timeline:
-        """The timeline."""
-
-    def _given(self, options: Options | None) -> Mapping[str, str]:
-        """Returns options of a service, checked."""
-
-    def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
-        """Returns the latest file slices."""
-
+    def timeline(self) -> Timeline: ...
+    def _given(self, options: Options | None) -> Mapping[str, str]: ...
+    def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]: ...
     def snapshot(
         self,
         columns: Sequence[str] | None = None,
@@ -94,23 +68,10 @@ class TableView(Protocol):
 
     def read_optimized(
         self, columns: Sequence[str] | None = None, filters: Filters = None, as_of: InstantLike = None
-    ) -> Scan:
-        """Returns the rows of base files."""
-
-    def metadata_table(self) -> TableView | str | None:
-        """Returns the metadata table; why it cannot be opened; None if there is none."""
-
-    def refresh(self) -> None:
-        """Opens the table again."""
-
-    def compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult:
-        """Merges log files into base files."""
-
-    def cluster(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> ClusterResult:
-        """Rewrites small file groups."""
-
-    def clean(self, options: Options | None = None) -> CleanResult:
-        """Deletes old files."""
-
-    def archive(self, options: Options | None = None) -> ArchiveResult:
-        """Moves old instants to the archive."""
+    ) -> Scan: ...
+    def metadata_table(self) -> TableView | str | None: ...
+    def refresh(self) -> None: ...
+    def compact(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> CompactResult: ...
+    def cluster(self, options: Options | None = None, *, schedule: bool = True, run: bool = True) -> ClusterResult: ...
+    def clean(self, options: Options | None = None) -> CleanResult: ...
+    def archive(self, options: Options | None = None) -> ArchiveResult: ...

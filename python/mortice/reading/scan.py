@@ -24,7 +24,7 @@ from mortice.values.argument_types import OptionValue
 from mortice.values.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.values.metrics import Counts, Meter, added, format_counts
 from mortice.values.native_types import ReadReport
-from mortice.values.observe import log_failure, span_of_read
+from mortice.values.observe import log_failure, span
 from mortice.values.options import checked_count
 from mortice.values.other_names import missing_attribute, names_of, with_hints
 from mortice.values.visible_text import visible_text
@@ -344,7 +344,7 @@ class Scan:
     def _observed(self, what: str) -> Iterator[tuple[dict[str, OptionValue], float]]:
         """Makes a span of a read, and logs an error that ends it."""
         started = time.perf_counter()
-        with span_of_read(f"mortice.{what}", {"mortice.query": self._title}) as attributes:
+        with span(f"mortice.{what}", {"mortice.query": self._title}, is_current=False) as attributes:
             try:
                 yield attributes, started
             except Exception as error:

@@ -5,20 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol, TypeAlias
 
-__all__ = [
-    "ArrowArray",
-    "ArrowRows",
-    "ArrowSchema",
-    "ArrowStream",
-    "CredentialsFunction",
-    "JsonObject",
-    "JsonValue",
-    "OptionValue",
-    "Options",
-    "Rows",
-    "StorageOptions",
-]
-
 OptionValue: TypeAlias = str | bool | int | float
 """The value of an option; the core gets it as text."""
 

@@ -28,27 +28,9 @@ from collections.abc import Mapping
 
 from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import CredentialsFunction
+from mortice.values.other_names import names_of
 
 __all__ = ["CREDENTIALS", "adopt", "register", "storage_strings", "supplier_of", "supply"]
-
-OTHER_NAMES = {
-    "anon": "skip_signature",
-    "client_kwargs": "endpoint, region and the other options by their names",
-    "connection_string": "account_name and account_key",
-    "endpoint_override": "endpoint",
-    "key": "access_key_id",
-    "profile": "the environment variable AWS_PROFILE",
-    "profile_name": "the environment variable AWS_PROFILE",
-    "region_name": "region",
-    "s3.access-key-id": "access_key_id",
-    "s3.endpoint": "endpoint",
-    "s3.region": "region",
-    "s3.secret-access-key": "secret_access_key",
-    "s3.session-token": "session_token",
-    "secret": "secret_access_key",
-    "secret_key": "secret_access_key",
-}
-"""What boto, s3fs, pyarrow and pyiceberg call options: names that no storage has here."""
 
 
 def storage_strings(options: Mapping[str, object]) -> dict[str, str]:
@@ -61,8 +43,8 @@ def _name(name: object) -> str:
         raise InvalidArgumentError(f"the name of a storage option must be a string, got {name!r}")
     if _has_surrogates(name):
         raise InvalidArgumentError(f"the name of a storage option must be valid Unicode, got {name!r}")
-    if name in OTHER_NAMES:
-        raise InvalidArgumentError(f"unknown storage option {name!r}; use {OTHER_NAMES[name]}")
+    if meant := names_of("storage option").get(name):
+        raise InvalidArgumentError(f"unknown storage option {name!r}; use {meant}")
     return str.__str__(name)
 
 

@@ -19,6 +19,8 @@ Milliseconds are wall time of one thread. Phases of splits that are read at the 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import cast
 
 from mortice.values.native_types import ReadReport
 
@@ -28,6 +30,11 @@ Counts = dict[str, int]
 """Counts by name; a missing one is 0."""
 
 PHASES = ("open", "first_batch", "read", "convert", "consumer")
+REPORTED = (
+    *("files", "base_rows", "records_read", "records_won", "row_groups_pruned"),
+    *("list_requests", "open_requests", "read_requests"),
+)
+"""What a native stream counts."""
 _NS_IN_MS = 1_000_000
 
 
@@ -56,19 +63,13 @@ class Meter:
 
     def counts(self, report: ReadReport, *, splits: int, file_bytes: int) -> Counts:
         """Returns all counts; `report` is that of the native stream."""
+        reported = cast("Mapping[str, int]", report)
         return {
             "splits": splits,
             "rows": self.rows,
             "batch_bytes": self.batch_bytes,
             "file_bytes": file_bytes,
-            "files": report.get("files", 0),
-            "base_rows": report.get("base_rows", 0),
-            "records_read": report.get("records_read", 0),
-            "records_won": report.get("records_won", 0),
-            "row_groups_pruned": report.get("row_groups_pruned", 0),
-            "list_requests": report.get("list_requests", 0),
-            "open_requests": report.get("open_requests", 0),
-            "read_requests": report.get("read_requests", 0),
+            **{name: reported.get(name, 0) for name in REPORTED},
             "corrupt": len(report.get("corrupt", ())),
             "damaged": len(report.get("damaged", ())),
             **{f"{phase}_ms": round(ns / _NS_IN_MS) for phase, ns in self._ns.items()},

@@ -27,19 +27,6 @@ from mortice.values.visible_text import visible_text
 if TYPE_CHECKING:
     from opentelemetry import trace
 
-__all__ = [
-    "CommitCallback",
-    "CommitEvent",
-    "Operation",
-    "has_handlers",
-    "log_failure",
-    "observed",
-    "on_commit",
-    "set_log_level",
-    "span",
-    "span_of_read",
-]
-
 LOG_LEVEL = "MORTICE_LOG"
 """The environment variable with the level of the logger `mortice`: `DEBUG`, `INFO`, `WARNING` or `ERROR`."""
 ON_SPARK = "PYSPARK_SPARK_SESSION_UUID"
@@ -195,32 +182,18 @@ def _tracer() -> trace.Tracer | None:
 
 
 @contextlib.contextmanager
-def span(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[dict[str, OptionValue]]:
+def span(
+    name: str, attributes: Mapping[str, OptionValue], *, is_current: bool = True
+) -> Iterator[dict[str, OptionValue]]:
     """Makes a span of OpenTelemetry, if the application uses it. Attributes that are added until its end are set.
 
-    Args:
-        name: The name of the span.
-        attributes: Its attributes.
-    """
-    more, tracer = dict(attributes), _tracer()
-    if tracer is None:
-        yield more
-        return
-    with tracer.start_as_current_span(name) as current:
-        try:
-            yield more
-        finally:
-            current.set_attributes(more)
-
-
-@contextlib.contextmanager
-def span_of_read(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[dict[str, OptionValue]]:
-    """As `span`, for a read whose batches are yielded in between: the span is not the current one of what the consumer
-    does with them. A read that is left before its end has no error.
+    A read that is left before its end has no error.
 
     Args:
         name: The name of the span.
         attributes: Its attributes.
+        is_current: False for a read whose batches are yielded in between: what the consumer does with them is not part
+            of the span.
     """
     more, tracer = dict(attributes), _tracer()
     if tracer is None:
@@ -230,7 +203,8 @@ def span_of_read(name: str, attributes: Mapping[str, OptionValue]) -> Iterator[d
 
     current = tracer.start_span(name)
     try:
-        yield more
+        with trace.use_span(current, False, False, False) if is_current else contextlib.nullcontext():
+            yield more
     except Exception as error:
         current.record_exception(error)
         current.set_status(trace.StatusCode.ERROR, f"{type(error).__name__}: {error}")

@@ -75,19 +75,17 @@ def checked_storage_options(options: Mapping[str, object] | None) -> dict[str, s
 
 def checked_semantics(semantics: object) -> str:
     """Returns the release whose merge rules apply: `1.x` (the newest Hudi) or `0.x` (Hudi 0.15)."""
-    return _one_of("semantics", semantics, ("1.x", "0.x"), known="'1.x' or '0.x'")
+    return _one_of("semantics", semantics, "1.x", "0.x")
 
 
 def checked_on_corrupt(on_corrupt: object) -> str:
     """Returns what happens at a corrupt log block: `skip` it, as Hudi does, or `raise`."""
-    return _one_of("on_corrupt", on_corrupt, ("skip", "raise"), known="'skip' or 'raise'")
+    return _one_of("on_corrupt", on_corrupt, "skip", "raise")
 
 
 def checked_on_damage(on_damage: object) -> str | None:
     """Returns what happens at a damaged log file: `warn`, `raise`, `ignore`; None for the default of each operation."""
-    if on_damage is None:
-        return None
-    return _one_of("on_damage", on_damage, ("warn", "raise", "ignore"), known="'warn', 'raise' or 'ignore'")
+    return None if on_damage is None else _one_of("on_damage", on_damage, "warn", "raise", "ignore")
 
 
 def checked_holes(holes: object) -> str:
@@ -99,9 +97,10 @@ def checked_holes(holes: object) -> str:
     return name
 
 
-def _one_of(argument: str, value: object, choices: Sequence[str], *, known: str) -> str:
+def _one_of(argument: str, value: object, *choices: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise InvalidArgumentError(f"{argument} must be {known}, got {value!r}")
+        known = ", ".join(map(repr, choices[:-1]))
+        raise InvalidArgumentError(f"{argument} must be {known} or {choices[-1]!r}, got {value!r}")
     return value
 
 

@@ -29,7 +29,8 @@ def _names() -> dict[str, dict[str, str]]:
 
     Owners are `module`, `spark`, `class Table` and classes. `argument` has the arguments that mean another one,
     `advice` those for which there is something else, `advice f` the same of the function `f`; `command` and
-    `option` have those of the command line; `missing f` what to say where an argument of `f` is not given.
+    `option` have those of the command line, `storage option` those of boto, s3fs, pyarrow and pyiceberg;
+    `missing f` what to say where an argument of `f` is not given.
     """
     text = resources.files("mortice.values").joinpath("other_names.tsv").read_text("utf-8")
     names: dict[str, dict[str, str]] = {}
