@@ -89,6 +89,9 @@ def test_a_report_is_complete_and_loads_nothing(hostile, tmp_path, capsys):
     for text in ("Layout", "Timeline", "UPSERT", HOSTILE, "<script>alert(1)</script>", "hoodie.table.version"):
         assert text in found.text
     assert "default-src 'none'" in page.replace("&#x27;", "'")
+    latest = hostile.timeline.latest.requested_time
+    assert f"{latest[:4]}-{latest[4:6]}-{latest[6:8]} {latest[8:10]}:" in found.text
+    assert "min-width:760px" in page  # charts are scrolled on a phone
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
     assert "\u202e" not in page
     assert main(["report", hostile.uri, "-o", str(tmp_path / "r.html")]) == 0
@@ -107,7 +110,12 @@ def test_plots_show_each_file_group_and_instant(hostile):
     layout = hostile.plot.layout()
     assert len(layout.get_yticklabels()) == len(hostile.file_slices())
     layout.figure.canvas.draw()  # a name with $ is no formula
+    assert all(re.search("KiB .* logs", one.get_text()) for one in layout.texts)
+    assert len(layout.texts) == len(hostile.file_slices())
     timeline = hostile.plot.timeline()
+    timeline.figure.canvas.draw()
+    year = hostile.timeline[0].requested_time[:4]
+    assert year in timeline.xaxis.get_major_formatter().get_offset()
     assert [label.get_text() for label in timeline.get_yticklabels()] == ["deltacommit"]
     log = hostile.file_slices()[0].log_files or hostile.file_slices()[1].log_files
     axes = mortice.LogFile(f"{hostile.uri}/{log[0].path}").plot()

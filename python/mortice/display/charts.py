@@ -29,6 +29,8 @@ BAR = 13
 LEAST_BAR = 3.0
 """Pixels that a bar has at least, so that a short one is seen."""
 MOST_LABEL = 36
+NARROWEST = 760
+"""Pixels of a chart, at least."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ def color_of(action: str) -> str:
     return COLORS.get(action, OTHER_COLOR)
 
 
+def size_label(one: LaidOutGroup) -> str:
+    """Returns the bytes of a file group as people read them."""
+    return f"{byte_size(one.base_bytes)} + {byte_size(one.log_bytes)} in {one.log_files} logs"
+
+
 def layout_chart(groups: Sequence[LaidOutGroup]) -> Markup:
     """Returns bars of bytes in base and log files, one for each file group."""
     most = max((one.base_bytes + one.log_bytes for one in groups), default=0) or 1
@@ -74,12 +81,11 @@ def layout_chart(groups: Sequence[LaidOutGroup]) -> Markup:
     for number, one in enumerate(groups):
         top = 30 + number * ROW
         base, log = (_length(size, most, room) for size in (one.base_bytes, one.log_bytes))
-        size = f"{byte_size(one.base_bytes)} + {byte_size(one.log_bytes)} in {one.log_files} logs"
         lines += [
             _text(LABELS - 8, top + 11, _short(one.label), anchor="end", hint=one.label),
             tag("rect", x=LABELS, y=top, width=f"{base:.1f}", height=BAR, fill=BASE_COLOR),
             tag("rect", x=f"{LABELS + base:.1f}", y=top, width=f"{log:.1f}", height=BAR, fill=LOG_COLOR),
-            _text(LABELS + base + log + 6, top + 11, size),
+            _text(LABELS + base + log + 6, top + 11, size_label(one)),
         ]
     return _chart(
         lines, 40 + len(groups) * ROW, {"base files": BASE_COLOR, "log files": LOG_COLOR}, "Bytes by file group"
@@ -145,7 +151,8 @@ def _chart(lines: Sequence[Markup], height: int, legend: dict[str, str], title: 
     for number, (name, color) in enumerate(legend.items()):
         keys.append(tag("rect", x=LABELS + number * 100, y=6, width=10, height=10, fill=color))
         keys.append(_text(LABELS + 15 + number * 100, 15, name))
-    style = "font:12px system-ui,sans-serif;max-width:100%;height:auto"
+    # On a phone it is scrolled rather than made so small that its text cannot be read.
+    style = f"font:12px system-ui,sans-serif;max-width:100%;min-width:{NARROWEST}px;height:auto"
     heading = tag("text", title, x=0, y=15, fill="currentColor", font_weight="bold")
     return tag(
         "svg",

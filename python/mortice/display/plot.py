@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from mortice.display.charts import BASE_COLOR, LOG_COLOR, LaidOutGroup, TimedInstant, color_of
+from mortice.display.charts import BASE_COLOR, LOG_COLOR, LaidOutGroup, TimedInstant, color_of, size_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,9 @@ __all__ = ["plot_blocks", "plot_layout", "plot_timeline"]
 
 MEBIBYTE = 1024 * 1024
 INCHES_OF_ROW = 0.3
+BAR = 0.7
+LEAST_ROWS = 3
+"""Rows for which there is room in a plot: a single bar does not fill it."""
 
 
 def _axes(ax: Axes | None, rows: int) -> Axes:
@@ -37,10 +40,12 @@ def plot_layout(groups: Sequence[LaidOutGroup], ax: Axes | None) -> Axes:
     labels = [_plain(one.label) for one in groups]
     rows = range(len(groups))
     bases = [one.base_bytes / MEBIBYTE for one in groups]
-    axes.barh(rows, bases, color=BASE_COLOR, label="base files")
-    axes.barh(rows, [one.log_bytes / MEBIBYTE for one in groups], left=bases, color=LOG_COLOR, label="log files")
+    axes.barh(rows, bases, BAR, color=BASE_COLOR, label="base files")
+    logs = axes.barh(rows, [one.log_bytes / MEBIBYTE for one in groups], BAR, bases, color=LOG_COLOR, label="log files")
+    axes.bar_label(logs, list(map(size_label, groups)), padding=4, fontsize="small")
+    axes.margins(x=0.4)
     axes.set_yticks(rows, labels)
-    axes.invert_yaxis()
+    axes.set_ylim(max(LEAST_ROWS, len(groups)) - 0.5, -0.5)
     axes.set_xlabel("MiB")
     axes.set_title("Bytes by file group")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0)
@@ -61,11 +66,12 @@ def plot_timeline(instants: Sequence[TimedInstant], ax: Axes | None) -> Axes:
         axes.plot(begin, row, marker="|", markersize=14, color=color)
         if not one.is_completed:
             axes.plot(begin, row, marker="o", markersize=8, color=color, fillstyle="none")
-    axes.xaxis_date()
+    # With the date at the end of the axis.
+    axes.xaxis.set_major_locator(locator := dates.AutoDateLocator())  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     axes.set_ylim(-0.6, max(1, len(actions)) - 0.4)
     axes.set_yticks(range(len(actions)), actions)
     axes.set_title("Timeline; circles are pending")
-    axes.tick_params(axis="x", rotation=20)
     return axes
 
 

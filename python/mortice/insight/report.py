@@ -11,10 +11,11 @@ import mortice._mortice as native
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
 from mortice.insight.health import COLUMNS, Health, cells_of
-from mortice.insight.instants import commit_row, kinds_of
+from mortice.insight.instants import commit_row, kinds_of, moment_of
 from mortice.insight.plots import laid_out, timed
 from mortice.insight.table_view import TableView
 from mortice.values.file_slice import FileSlice
+from mortice.values.instants import TIMELINE_ZONE
 from mortice.values.meta_columns import META_COLUMNS
 
 __all__ = ["report_of", "table_html"]
@@ -95,7 +96,7 @@ def _health(health: Health) -> Markup:
         "base files": byte_size(health.base_bytes),
         "logs": f"{byte_size(health.log_bytes)} in {health.log_files:,}",
         "logs per base byte": f"{health.log_ratio:.1%}",
-        "last write": health.last_write.requested_time if health.last_write else "none",
+        "last write": _time(health),
     }
     found = [tag("p", one, class_="bad") for one in health.problems]
     if health.due:
@@ -105,6 +106,14 @@ def _health(health: Health) -> Markup:
     return tag(
         "div", tag("ul", *(tag("li", name, tag("b", value)) for name, value in cards.items()), class_="cards"), *found
     )
+
+
+def _time(health: Health) -> str:
+    """Returns when the last write was requested, as people read it."""
+    if health.last_write is None:
+        return "none"
+    moment = moment_of(health.last_write.requested_time, {TIMELINE_ZONE: health.timeline_zone})
+    return health.last_write.requested_time if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 COMMIT_COLUMNS = ["instant", "operation", "inserts", "updates", "deletes", "files", "bytes written"]
