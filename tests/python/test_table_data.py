@@ -232,7 +232,7 @@ def test_what_errors_suggest_exists(table):
         assert set(meant.split(", ")) <= {one for known in signatures() for one in known}, meant
 
 
-BUILT_IN = {"len", "list", "print"}
+BUILT_IN = {"help", "len", "list", "print"}
 
 
 def signatures():
