@@ -267,6 +267,8 @@ const MODULES: &[(&str, &[&str])] = &[
             "spill",
             "filter",
             "avro",
+            "base_file",
+            "bootstrap",
             "expr",
             "config",
             "log",
