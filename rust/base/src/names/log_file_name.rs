@@ -47,6 +47,20 @@ pub enum NativeLog {
     Changes,
 }
 
+impl NativeLog {
+    const ALL: [Self; 3] = [Self::Records, Self::Deletes, Self::Changes];
+
+    /// The extension before that of the format.
+    #[must_use]
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Records => "log",
+            Self::Deletes => "deletes",
+            Self::Changes => "cdc",
+        }
+    }
+}
+
 impl LogFileName {
     /// Parses a file name. Returns `None` if it is not the name of a log file.
     #[must_use]
@@ -83,12 +97,7 @@ impl LogFileName {
     fn parse_native(name: &str) -> Option<Self> {
         let (stem, suffix) = name.split_once('.')?;
         let (kind, format) = suffix.split_once('.')?;
-        let native = match kind {
-            "log" => NativeLog::Records,
-            "deletes" => NativeLog::Deletes,
-            "cdc" => NativeLog::Changes,
-            _ => return None,
-        };
+        let native = NativeLog::ALL.into_iter().find(|native| native.extension() == kind)?;
         if format.is_empty() || format.contains('.') {
             return None;
         }
@@ -135,7 +144,7 @@ impl LogFileName {
         }
     }
 
-    /// Refuses native logs: in tables of older versions, and where logs are changed.
+    /// Refuses native logs: in tables of versions up to 9, which have none.
     ///
     /// # Errors
     /// `Unsupported`, with the name and the instant.
@@ -144,7 +153,7 @@ impl LogFileName {
             return Ok(());
         }
         let message = format!(
-            "unsupported log file {}: native logs belong to table version 10, where they are read and not written; compact the table with Hudi 1.3",
+            "unsupported log file {}: native logs belong to table version 10; bring the table to that version (upgrade(to=10), `mortice upgrade`)",
             self.name
         );
         Err(Error::unsupported(message).at_instant(&self.instant))
@@ -157,20 +166,7 @@ impl LogFileName {
     /// version below 1 or above the maximum of a Java int, and for a write token that is not three numbers joined by
     /// `-`.
     pub fn compose(file_id: &str, instant: &RequestedTime, version: i64, write_token: &str) -> Result<Self> {
-        if file_id.is_empty() || file_id.contains(['_', '.', '/', '\0']) {
-            let message = format!(
-                "invalid file id {file_id:?}: it must not be empty or contain '_', '.' or '/' (Hudi 1.1 and later would not find the file)"
-            );
-            return Err(Error::invalid_argument(message));
-        }
-        if version < 1 || i32::try_from(version).is_err() {
-            return Err(Error::invalid_argument(format!("invalid log version {version}: expected 1 to {}", i32::MAX)));
-        }
-        if !is_token(write_token) {
-            let message =
-                format!("invalid write token {write_token:?}: expected task-stage-attempt as numbers, such as 1-0-1");
-            return Err(Error::invalid_argument(message));
-        }
+        check_parts(file_id, version, write_token)?;
         Ok(Self {
             name: format!(".{file_id}_{instant}.log.{version}_{write_token}"),
             file_id: file_id.to_owned(),
@@ -180,6 +176,32 @@ impl LogFileName {
             cdc: false,
             native: None,
         })
+    }
+
+    /// Builds the name of a new native log, whose format is an extension of base files, such as `parquet`
+    /// (`FSUtils.makeNativeLogFileName`).
+    ///
+    /// # Errors
+    /// As for [`Self::compose`]; `Unsupported` for other formats than those of base files.
+    pub fn compose_native(
+        file_id: &str,
+        instant: &RequestedTime,
+        version: i64,
+        write_token: &str,
+        (content, format): (NativeLog, &str),
+    ) -> Result<Self> {
+        check_parts(file_id, version, write_token)?;
+        let composed = Self {
+            name: format!("{file_id}_{write_token}_{instant}_{version}.{}.{format}", content.extension()),
+            file_id: file_id.to_owned(),
+            instant: instant.clone(),
+            version,
+            write_token: Some(write_token.to_owned()),
+            cdc: content == NativeLog::Changes,
+            native: Some(content),
+        };
+        composed.check_native_format()?;
+        Ok(composed)
     }
 
     /// Compares log files in the order of a slice, oldest first (`HoodieLogFile.LogFileComparator`): instant, version
@@ -194,6 +216,25 @@ impl LogFileName {
         }
         key(self).cmp(&key(other))
     }
+}
+
+/// Checks the parts of a new name.
+fn check_parts(file_id: &str, version: i64, write_token: &str) -> Result<()> {
+    if file_id.is_empty() || file_id.contains(['_', '.', '/', '\0']) {
+        let message = format!(
+            "invalid file id {file_id:?}: it must not be empty or contain '_', '.' or '/' (Hudi 1.1 and later would not find the file)"
+        );
+        return Err(Error::invalid_argument(message));
+    }
+    if version < 1 || i32::try_from(version).is_err() {
+        return Err(Error::invalid_argument(format!("invalid log version {version}: expected 1 to {}", i32::MAX)));
+    }
+    if !is_token(write_token) {
+        let message =
+            format!("invalid write token {write_token:?}: expected task-stage-attempt as numbers, such as 1-0-1");
+        return Err(Error::invalid_argument(message));
+    }
+    Ok(())
 }
 
 pub(super) fn is_number(text: &str) -> bool {
@@ -282,6 +323,14 @@ mod tests {
         let name = LogFileName::compose("afb7-0", &"20261121022548701".into(), 12, "0-45-49").unwrap();
         assert_eq!(name.name, ".afb7-0_20261121022548701.log.12_0-45-49");
         assert_eq!(parse(&name.name), name);
+        let instant = RequestedTime::from("20261121022548701");
+        for content in NativeLog::ALL {
+            let name = LogFileName::compose_native("afb7-0", &instant, 3, "0-45-49", (content, "parquet")).unwrap();
+            assert_eq!(name.name, format!("afb7-0_0-45-49_20261121022548701_3.{}.parquet", content.extension()));
+            assert_eq!(parse(&name.name), name);
+        }
+        let lance = LogFileName::compose_native("f", &instant, 1, "1-0-1", (NativeLog::Records, "lance"));
+        assert_eq!(lance.unwrap_err().kind(), crate::ErrorKind::Unsupported);
     }
 
     #[test]
