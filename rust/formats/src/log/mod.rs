@@ -52,7 +52,7 @@ pub use forward::ForwardScan;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::{LogFile, block_positions};
-pub use native::NATIVE_LOG_VERSION;
+pub use native::{NATIVE_LOG_METADATA, NATIVE_LOG_VERSION};
 pub use newest::newest_schema;
 pub use positions::positions;
 pub use scan_rules::{LaterBlocks, ScanOrder, ScanRules};

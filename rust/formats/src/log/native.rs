@@ -28,9 +28,11 @@ use mortice_storage::FileSource;
 /// The newest version of native logs (`HoodieLogFormat.CURRENT_VERSION`).
 pub const NATIVE_LOG_VERSION: i32 = 2;
 
-const METADATA: &str = "hudi.log.format.metadata";
+/// The key of the metadata that has the header of a native log (`NativeLogFooterMetadata.FOOTER_METADATA_KEY`).
+pub const NATIVE_LOG_METADATA: &str = "hudi.log.format.metadata";
 const ENTRY_PREFIX: &str = "hudi.log.format.";
-const VERSION: &str = "VERSION";
+/// The entry that has the version of the format.
+pub(super) const VERSION: &str = "VERSION";
 
 /// Parses the name of a file, if it is that of a native log.
 pub(super) fn native_name(path: &str) -> Option<LogFileName> {
@@ -77,7 +79,7 @@ pub(super) fn open(source: &Arc<dyn FileSource>, name: &LogFileName) -> Result<B
 }
 
 fn read_header(file: &dyn BaseFile, name: &LogFileName) -> Result<Header> {
-    let entries = match file.footer_value(METADATA) {
+    let entries = match file.footer_value(NATIVE_LOG_METADATA) {
         Some(json) => json_entries(&json)?,
         None => single_entries(file),
     };
@@ -86,7 +88,9 @@ fn read_header(file: &dyn BaseFile, name: &LogFileName) -> Result<Header> {
     }
     let known = |name: &str| entries.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     if known("SCHEMA").is_none() {
-        return Err(Error::corrupt(format!("invalid native log: SCHEMA is missing in its metadata {METADATA}")));
+        return Err(Error::corrupt(format!(
+            "invalid native log: SCHEMA is missing in its metadata {NATIVE_LOG_METADATA}"
+        )));
     }
     let mut header = Header::default();
     for key in HeaderKey::ALL {
@@ -104,8 +108,11 @@ fn read_header(file: &dyn BaseFile, name: &LogFileName) -> Result<Header> {
 
 /// Returns the entries of the JSON object. Jackson reads numbers and booleans as strings, too.
 fn json_entries(json: &str) -> Result<Vec<(String, String)>> {
-    let invalid =
-        || Error::corrupt(format!("invalid native log: its metadata {METADATA} is not a JSON object of strings"));
+    let invalid = || {
+        Error::corrupt(format!(
+            "invalid native log: its metadata {NATIVE_LOG_METADATA} is not a JSON object of strings"
+        ))
+    };
     let Value::Object(entries) = serde_json::from_str(json).map_err(|error| invalid().caused_by(error))? else {
         return Err(invalid());
     };
@@ -197,7 +204,7 @@ mod tests {
             ("hudi.log.format.IS_PARTIAL", "true"),
             ("hudi.log.format.A_NEW_NAME", "ignored"),
         ];
-        for metadata in [&[(METADATA, json.as_str())][..], &entries] {
+        for metadata in [&[(NATIVE_LOG_METADATA, json.as_str())][..], &entries] {
             let file = file("log.parquet", metadata);
             let block = block(&file).unwrap();
             assert!(block.is_native && block.is_partial() && block.refusal().is_none());
@@ -221,7 +228,7 @@ mod tests {
 
     #[test]
     fn statistics_exclude_keys() {
-        let file = file("log.parquet", &[(METADATA, &json(&[("SCHEMA", SCHEMA)]))]);
+        let file = file("log.parquet", &[(NATIVE_LOG_METADATA, &json(&[("SCHEMA", SCHEMA)]))]);
         let content = block(&file).unwrap().content;
         let may_have = |wanted: &KeyFilter| may_have_keys(&file, &content, "_hoodie_record_key", wanted).unwrap();
         assert!(
@@ -234,7 +241,7 @@ mod tests {
     fn deleted_keys_have_the_types_of_the_table() {
         // The instant is that of the name, as in Hudi.
         let metadata = json(&[("SCHEMA", SCHEMA), ("RECORD_POSITIONS", "AAAAAwUDrAI=")]);
-        let file = file("deletes.parquet", &[(METADATA, &metadata)]);
+        let file = file("deletes.parquet", &[(NATIVE_LOG_METADATA, &metadata)]);
         let block = block(&file).unwrap();
         assert_eq!(block.kind, BlockKind::Sound(BlockType::Delete));
         assert_eq!(block.header.instant_time().unwrap(), "20250409161256974");
@@ -264,16 +271,16 @@ mod tests {
             ("log.lance", json(&[schema]), ErrorKind::Unsupported, "format lance"),
             ("log.hfile", json(&[schema]), ErrorKind::CorruptLog, ""),
         ] {
-            let error = block(&file(suffix, &[(METADATA, &metadata)])).unwrap_err();
+            let error = block(&file(suffix, &[(NATIVE_LOG_METADATA, &metadata)])).unwrap_err();
             assert!(error.kind() == kind && error.to_string().contains(word), "{suffix} {metadata}: {error}");
             assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with(suffix)));
         }
         assert!(block(&file("log.parquet", &[])).unwrap_err().to_string().contains("SCHEMA is missing"));
         let command = json(&[schema, ("COMMAND_BLOCK_TYPE", "0")]);
-        assert!(block(&file("log.parquet", &[(METADATA, &command)])).unwrap().refusal().is_some());
+        assert!(block(&file("log.parquet", &[(NATIVE_LOG_METADATA, &command)])).unwrap().refusal().is_some());
         // A wrong number of positions.
         let metadata = json(&[schema, ("RECORD_POSITIONS", "AAAAAgUD")]);
-        let file = file("log.parquet", &[(METADATA, &metadata)]);
+        let file = file("log.parquet", &[(NATIVE_LOG_METADATA, &metadata)]);
         let error = LogFile::new(Arc::clone(&file)).positions(&block(&file).unwrap()).unwrap_err();
         assert!(error.to_string().contains("expected 3, found 2"), "{error}");
     }
@@ -281,7 +288,7 @@ mod tests {
     #[test]
     fn a_cut_file_is_an_error() {
         let metadata = json(&[("SCHEMA", SCHEMA)]);
-        let whole = file("log.parquet", &[(METADATA, &metadata)]);
+        let whole = file("log.parquet", &[(NATIVE_LOG_METADATA, &metadata)]);
         let bytes = whole.read_all().unwrap();
         for len in [0, 4, bytes.len() / 2, bytes.len() - 1] {
             let cut: Arc<dyn FileSource> = Arc::new(MemoryFile::new(whole.path().to_owned(), bytes.slice(..len)));

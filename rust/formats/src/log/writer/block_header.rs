@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::log::layout::HeaderKey;
+use crate::log::position_list::encode_position_list;
 use crate::log::positions::{encode_positions, positions};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
@@ -102,6 +103,20 @@ impl BlockHeader {
     #[must_use]
     pub fn with_schema(self, schema: &str) -> Self {
         self.with(HeaderKey::Schema, schema)
+    }
+
+    /// Adds the positions of a native log's records, in the order of the records.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for positions that a native log cannot have.
+    pub fn with_position_list(self, instant: &RequestedTime, positions: &[u64]) -> Result<Self> {
+        let positions = encode_position_list(positions)?;
+        Ok(self.with_base_instant(instant).with(HeaderKey::RecordPositions, &positions))
+    }
+
+    /// The entries, with Hudi's names of the keys.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.entries.iter().filter_map(|(ordinal, value)| Some((HeaderKey::name_of(*ordinal)?, value.as_str())))
     }
 
     pub(super) fn with(mut self, key: HeaderKey, value: &str) -> Self {

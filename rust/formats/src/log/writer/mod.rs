@@ -15,6 +15,8 @@
 //! | `record_format` | the choice between the two |
 //! | `ordering_columns` | ordering values, by column type |
 //! | `delete_block` | deleted keys |
+//! | `native_metadata` | the header of a native log, for the metadata of its file |
+//! | `native_deletes` | deleted keys as rows of a native log |
 //! | `command_block` | the rollback of an instant |
 //! | `log_writer` | files: names, creation, appending, size limit, durability |
 
@@ -25,6 +27,8 @@ mod command_block;
 mod delete_block;
 mod hfile_block;
 mod log_writer;
+mod native_deletes;
+mod native_metadata;
 mod ordering_columns;
 mod parquet_block;
 mod record_format;
@@ -36,5 +40,6 @@ pub use command_block::rollback_block;
 pub use delete_block::{DeleteColumns, PartitionPath, delete_block};
 pub use hfile_block::hfile_block;
 pub use log_writer::{LogWriter, LogWriterOptions, WrittenBlock};
+pub use native_deletes::NativeDeletes;
 pub use parquet_block::parquet_block;
 pub use record_format::{RecordFormat, record_blocks};
