@@ -30,7 +30,8 @@ use mortice_write::write::{
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
 };
 
-const KEY: &str = "record_key";
+/// The column of deleted keys, which is no ordering field.
+const KEY: &str = meta_columns::RECORD_KEY;
 /// Rows that are handed over at a time. Between them a write can be interrupted.
 const CHUNK_ROWS: usize = 1 << 16;
 
@@ -355,17 +356,16 @@ impl TaskRunner<'_> {
         let mut ordering = Vec::new();
         let has_ordering = unconditional.true_count() < deletes.len();
         if has_ordering && self.table.merge.mode != MergeMode::CommitTime {
-            for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
+            for name in &self.table.merge.ordering_fields {
                 let path = FieldPath::new(name);
                 // Rows of `delete` may have keys alone, and a table can name a column that it does not have.
                 let Some(column) = self.rows.batches.column(path.column(), deletes)? else { continue };
                 // Without an ordering value a delete wins over all.
                 let values = nullif(&path.values(&column)?, &unconditional)
                     .map_err(|error| Error::internal("ordering values of deletes").caused_by(error))?;
-                let name = format!("ordering_{number}");
-                fields.push(Field::new(&name, values.data_type().clone(), true));
+                fields.push(Field::new(name, values.data_type().clone(), true));
                 arrays.push(values);
-                ordering.push(name);
+                ordering.push(name.clone());
             }
         }
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)

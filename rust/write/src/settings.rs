@@ -32,13 +32,14 @@ impl WriteSettings {
     /// # Errors
     /// Those of [`WriteOptions`]. What an option asks for that is not supported is refused where it would be followed.
     pub fn resolve(options: &WriteOptions, table: &TableConfig) -> Result<Self> {
+        let base_files = BaseFileOptions::resolve(options, table.layout())?.of_table_type(table.table_type);
         Ok(Self {
             keys: KeyOptions::resolve(options)?,
             rows: RowOptions::resolve(options)?,
             index: IndexOptions::resolve(options)?,
             assign: AssignOptions::resolve(options)?,
-            base_files: BaseFileOptions::resolve(options, table.layout())?.of_table_type(table.table_type),
-            log_files: AppendOptions::resolve(options, table.layout())?,
+            log_files: AppendOptions::resolve(options, table.layout())?.of_table(table, &base_files),
+            base_files,
         })
     }
 }

@@ -7,8 +7,9 @@
 //! | `DATA_BEFORE` | `op`, `record_key`, `before` |
 //! | `DATA_BEFORE_AFTER` | `op`, `ts_ms`, `before`, `after` |
 //!
-//! Rows have the columns of the table without meta columns. A file without changes has a block without records, as in
-//! Hudi: readers infer no changes of a base file that was rewritten, and fail without a change log.
+//! Rows have the columns of the table without meta columns. From table version 10 on the file is a native log, in the
+//! format of base files; before, the records are in blocks of Avro. A file without changes has no records: readers infer
+//! no changes of a base file that was rewritten, and fail without a change log.
 
 use std::sync::Arc;
 
@@ -16,14 +17,15 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
 use arrow_schema::{Field as ArrowField, Schema as ArrowSchema};
 use serde::{Deserialize, Serialize};
 
-use super::base_file::BaseFileTarget;
+use super::base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter};
 use super::file_upload::FileUpload;
+use super::log_append::native_log_name;
 use super::markers::{MarkerKind, Markers};
-use super::meta_columns::strings;
+use super::meta_columns::{FileMeta, MetaColumns, strings};
 use mortice_avro::{Encoder, Field, Schema, Type};
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::{LogFileName, RequestedTime, meta_columns};
+use mortice_base::names::{LogFileName, NativeLog, RequestedTime, meta_columns};
 use mortice_formats::log::BlockType;
 use mortice_formats::log::writer::{BlockHeader, avro_block_frame};
 use mortice_merge::config::CdcMode;
@@ -57,7 +59,7 @@ pub(super) enum Changes<'a> {
     Deleted(&'a RecordBatch),
 }
 
-/// Writes the change log that belongs to a base file. Memory holds a block.
+/// Writes the change log that belongs to a base file.
 pub(super) struct ChangeLog {
     mode: CdcMode,
     /// The record of a change.
@@ -66,38 +68,66 @@ pub(super) struct ChangeLog {
     columns: Vec<String>,
     instant: RequestedTime,
     path: String,
-    upload: FileUpload,
     max_block_bytes: usize,
+    file: ChangeFile,
+}
+
+/// The file that is written.
+enum ChangeFile {
+    /// Blocks. Memory holds one of them.
+    Inline(InlineFile),
+    /// A native log.
+    Native(Box<BaseFileWriter>),
+}
+
+/// A file of blocks.
+struct InlineFile {
+    upload: FileUpload,
     has_block: bool,
     datums: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl ChangeLog {
-    /// Begins the file, after its marker. `stored` is the schema of the base file, with its meta columns.
+    /// Begins the file, after its marker. `stored` is the schema of the base file, with its meta columns; `native` says
+    /// how native logs are written, if the table has such.
     pub(super) fn new(
         store: &Arc<dyn FileStore>,
         mode: CdcMode,
         stored: &Schema,
         target: &BaseFileTarget,
-        max_block_bytes: usize,
+        (max_block_bytes, native): (usize, Option<&BaseFileOptions>),
     ) -> Result<Self> {
-        let name = LogFileName::compose(&target.file_id, &target.instant, 1, &target.token.to_string())?.name;
-        let name = format!("{name}.cdc");
+        let name = match native {
+            None => {
+                let log = LogFileName::compose(&target.file_id, &target.instant, 1, &target.token.to_string())?;
+                format!("{}.cdc", log.name)
+            }
+            Some(_) => native_log_name(&target.file_id, &target.instant, 1, target.token, NativeLog::Changes)?,
+        };
         let path = if target.partition.is_empty() { name } else { format!("{}/{name}", target.partition) };
         let columns = stored.without_fields(&meta_columns::ALL)?.without_fields(&[meta_columns::OPERATION])?;
+        let schema = record_schema(mode, &columns)?;
         Markers::new(Arc::clone(store), &target.instant).create(&path, MarkerKind::Create)?;
+        let file = match native {
+            None => ChangeFile::Inline(InlineFile {
+                upload: FileUpload::new(store.as_ref(), &path)?,
+                has_block: false,
+                datums: Vec::new(),
+                ends: Vec::new(),
+            }),
+            Some(options) => {
+                ChangeFile::Native(Box::new(native_file(store.as_ref(), &schema, target, path.clone(), options)?))
+            }
+        };
         Ok(Self {
             mode,
-            schema: record_schema(mode, &columns)?,
+            schema,
             columns: columns.fields().iter().map(|field| field.name.clone()).collect(),
             instant: target.instant.clone(),
-            upload: FileUpload::new(store.as_ref(), &path)?,
             path,
             max_block_bytes,
-            has_block: false,
-            datums: Vec::new(),
-            ends: Vec::new(),
+            file,
         })
     }
 
@@ -120,11 +150,22 @@ impl ChangeLog {
     }
 
     /// Writes what waits, and makes the file visible.
-    pub(super) fn finish(mut self) -> Result<ChangeLogFile> {
-        if !self.ends.is_empty() || !self.has_block {
-            self.flush()?;
-        }
-        Ok(ChangeLogFile { bytes: self.upload.finish()?, path: self.path })
+    pub(super) fn finish(self) -> Result<ChangeLogFile> {
+        let header = BlockHeader::new(&self.instant).with_schema(self.schema.json());
+        let bytes = match self.file {
+            ChangeFile::Inline(mut file) => {
+                if !file.ends.is_empty() || !file.has_block {
+                    file.flush(&header)?;
+                }
+                file.upload.finish()?
+            }
+            ChangeFile::Native(mut file) => {
+                let (key, value) = header.native_metadata();
+                file.add_metadata(key, value)?;
+                file.finish()?.bytes
+            }
+        };
+        Ok(ChangeLogFile { bytes, path: self.path })
     }
 
     fn add_part(&mut self, operation: &str, before: Option<&RecordBatch>, after: Option<&RecordBatch>) -> Result<()> {
@@ -149,8 +190,21 @@ impl ChangeLog {
         let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
         let columns = columns.iter().map(|(_, column)| Arc::clone(column)).collect();
         let records = RecordBatch::try_new(schema, columns).map_err(Error::internal_by(UNFIT))?;
-        Encoder::new(&self.schema, records.schema_ref())?.encode(&records, &mut self.datums, &mut self.ends)?;
-        if self.datums.len() > self.max_block_bytes { self.flush() } else { Ok(()) }
+        let file = match &mut self.file {
+            ChangeFile::Inline(file) => file,
+            ChangeFile::Native(file) => {
+                let written = file.write(&records, MetaColumns::Absent)?;
+                return match written == records.num_rows() {
+                    true => Ok(()),
+                    false => Err(Error::internal("a change log that has become full")),
+                };
+            }
+        };
+        Encoder::new(&self.schema, records.schema_ref())?.encode(&records, &mut file.datums, &mut file.ends)?;
+        if file.datums.len() <= self.max_block_bytes {
+            return Ok(());
+        }
+        file.flush(&BlockHeader::new(&self.instant).with_schema(self.schema.json()))
     }
 
     /// Rows as one column.
@@ -159,11 +213,12 @@ impl ChangeLog {
         let places = places.collect::<std::result::Result<Vec<_>, _>>().map_err(Error::internal_by(UNFIT))?;
         Ok(Arc::new(StructArray::from(rows.project(&places).map_err(Error::internal_by(UNFIT))?)))
     }
+}
 
+impl InlineFile {
     /// Writes a block.
-    fn flush(&mut self) -> Result<()> {
-        let header = BlockHeader::new(&self.instant).with_schema(self.schema.json());
-        let frame = avro_block_frame(BlockType::CdcData, &header, self.ends.len(), self.datums.len())?;
+    fn flush(&mut self, header: &BlockHeader) -> Result<()> {
+        let frame = avro_block_frame(BlockType::CdcData, header, self.ends.len(), self.datums.len())?;
         self.upload.append(&frame.head)?;
         let mut start = 0;
         for end in self.ends.drain(..) {
@@ -178,6 +233,25 @@ impl ChangeLog {
         self.has_block = true;
         self.upload.append(&frame.tail)
     }
+}
+
+/// Begins a native log, which takes all changes of a base file.
+fn native_file(
+    store: &dyn FileStore,
+    schema: &Schema,
+    target: &BaseFileTarget,
+    path: String,
+    options: &BaseFileOptions,
+) -> Result<BaseFileWriter> {
+    let meta = FileMeta {
+        instant: target.instant.clone(),
+        token: target.token,
+        partition: target.partition.clone(),
+        file_name: target.file_id.clone(),
+    };
+    let options =
+        BaseFileOptions { max_file_bytes: u64::MAX, bloom: None, marks_distinct_keys: false, ..options.clone() };
+    BaseFileWriter::at(store, schema, path, meta, &options)
 }
 
 /// The schema of a mode's records. `columns` are the table's.

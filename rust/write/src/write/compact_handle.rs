@@ -86,7 +86,8 @@ impl CompactHandle<'_> {
     /// each commit has its own changes; Hudi writes it.
     fn log_changes(&self, slice: &FileSlice, file: &BaseFileTarget) -> Result<Option<ChangeLogFile>> {
         let Some(mode) = self.table.config.cdc else { return Ok(None) };
-        let mut log = ChangeLog::new(self.store, mode, self.schema, file, self.change_block_bytes)?;
+        let native = self.table.config.version.has_native_logs().then_some(self.options);
+        let mut log = ChangeLog::new(self.store, mode, self.schema, file, (self.change_block_bytes, native))?;
         let Some(mut rows) = self.table.changed_rows(slice, self.schema, self.memory)? else {
             return log.finish().map(Some);
         };

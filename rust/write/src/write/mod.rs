@@ -44,7 +44,9 @@ pub use change_log::ChangeLogFile;
 pub use column_range::{ColumnRange, ColumnValue};
 pub use compact_handle::{CompactHandle, CompactTarget};
 pub use create_handle::{CreateHandle, CreateTarget};
-pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget, SliceNames};
+pub use log_append::{
+    AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget, NativeLogOptions, SliceNames,
+};
 pub use log_compact_handle::{LogCompactHandle, LogCompactTarget};
 pub use markers::{Marker, MarkerKind, Markers};
 pub(crate) use merge_handle::several_rows;

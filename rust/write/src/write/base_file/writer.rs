@@ -104,7 +104,26 @@ impl BaseFileWriter {
         target: &BaseFileTarget,
         options: &BaseFileOptions,
     ) -> Result<Self> {
-        let path = target.path()?;
+        let meta = FileMeta {
+            instant: target.instant.clone(),
+            token: target.token,
+            partition: target.partition.clone(),
+            file_name: target.name()?,
+        };
+        Self::at(store, schema, target.path()?, meta, options)
+    }
+
+    /// Begins a file of this form at another path from the table: that of a native log.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub(in crate::write) fn at(
+        store: &dyn FileStore,
+        schema: &Schema,
+        path: String,
+        meta: FileMeta,
+        options: &BaseFileOptions,
+    ) -> Result<Self> {
         let columns = ParquetColumns::new(schema, options.lists)?;
         let has_meta = schema.fields().first().is_some_and(|field| field.name == meta_columns::COMMIT_TIME);
         let bloom = options.bloom.as_ref().filter(|_| has_meta);
@@ -119,12 +138,6 @@ impl BaseFileWriter {
             options.block_bytes,
         )
         .map_err(|error| error.in_file(full_path))?;
-        let meta = FileMeta {
-            instant: target.instant.clone(),
-            token: target.token,
-            partition: target.partition.clone(),
-            file_name: target.name()?,
-        };
         let max_file_bytes = options.max_file_bytes;
         Ok(Self {
             path,
@@ -138,6 +151,15 @@ impl BaseFileWriter {
             max_file_bytes,
             rows: 0,
         })
+    }
+
+    /// Adds to the key-value metadata of the file.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(in crate::write) fn add_metadata(&mut self, key: &str, value: String) -> Result<()> {
+        let added = self.writer.add_metadata(key, value);
+        added.map_err(|error| self.failure(error))
     }
 
     /// Writes rows until the file is full. Returns how many were written; the others belong into another file.

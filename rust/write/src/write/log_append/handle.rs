@@ -7,6 +7,7 @@ use arrow_array::{Array, BooleanArray, RecordBatch, UInt64Array};
 
 use super::column_ranges::column_ranges;
 use super::log_file::LogFile;
+use super::native_logs::NativeLogs;
 use super::options::{AppendOptions, LogFormat};
 use super::pending::{Pending, order_by, with_positions};
 use super::target::LogTarget;
@@ -66,6 +67,8 @@ pub struct AppendHandle {
     file: Option<LogFile>,
     names: Vec<String>,
     statuses: Vec<WriteStatus>,
+    /// What is written instead of blocks, from table version 10 on.
+    native: Option<NativeLogs>,
     started: Instant,
 }
 
@@ -91,7 +94,10 @@ impl AppendHandle {
             partition: target.partition.clone(),
             file_name: target.file_id.clone(),
         };
+        let native = options.native.as_ref();
+        let native = native.map(|native| NativeLogs::new(&store, schema, &target, base_instant, (native, &meta)));
         Ok(Self {
+            native: native.transpose()?,
             markers: Markers::new(Arc::clone(&store), &target.instant),
             columns: ParquetColumns::new(schema, ListStructure::ThreeLevels)?,
             schema: schema.clone(),
@@ -136,6 +142,13 @@ impl AppendHandle {
             return Err(Error::invalid_argument(format!("inserts or positions are not as many as the {count} rows")));
         }
         let complete = self.meta.complete(rows.data, rows.meta, self.rows)?;
+        let header = self.header();
+        if let Some(native) = &mut self.native {
+            let has_meta = !matches!(rows.meta, MetaColumns::Absent);
+            native.write(&complete, has_meta, (rows.inserts, rows.positions), &header)?;
+            self.rows = self.rows.saturating_add(count as u64);
+            return Ok(());
+        }
         let stored = self.columns.convert(&complete)?;
         // Nothing is refused from here on.
         self.rows = self.rows.saturating_add(count as u64);
@@ -162,6 +175,10 @@ impl AppendHandle {
     /// # Errors
     /// Those of the store; `InvalidArgument` for a schema that files cannot have.
     pub fn begin_partial(&mut self, schema: &Schema) -> Result<()> {
+        let header = self.header();
+        if let Some(native) = &mut self.native {
+            native.begin(schema, &header)?;
+        }
         self.flush()?;
         self.columns = ParquetColumns::new(schema, ListStructure::ThreeLevels)?;
         self.schema = schema.clone();
@@ -178,7 +195,8 @@ impl AppendHandle {
     /// Adds deletes. They are written as one block, behind all rows, when the handle is finished.
     ///
     /// # Errors
-    /// `InvalidArgument` for columns or values that a delete block cannot hold.
+    /// `InvalidArgument` for columns or values that a delete block cannot hold; `Unsupported` for deletes that a native
+    /// log cannot express (see [`NativeDeletes`](mortice_formats::log::writer::NativeDeletes)).
     pub fn delete(
         &mut self,
         deletes: &RecordBatch,
@@ -190,6 +208,11 @@ impl AppendHandle {
         }
         if positions.is_some_and(|positions| positions.len() != deletes.num_rows()) {
             return Err(Error::invalid_argument("positions are not as many as the deletes"));
+        }
+        if let Some(native) = &mut self.native {
+            native.delete(deletes, columns, positions)?;
+            self.delete_columns = Some(columns.clone());
+            return Ok(());
         }
         // What cannot be deleted is refused now, not when the rows are written already.
         let header = BlockHeader::new(&self.target.instant);
@@ -209,9 +232,15 @@ impl AppendHandle {
     /// # Errors
     /// Those of the store.
     pub fn finish(mut self) -> Result<Vec<WriteStatus>> {
-        self.flush()?;
-        self.write_deletes()?;
-        self.close_file()?;
+        let header = self.header();
+        match self.native.take() {
+            Some(native) => self.statuses = native.finish(&header)?,
+            None => {
+                self.flush()?;
+                self.write_deletes()?;
+                self.close_file()?;
+            }
+        }
         let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.statuses.iter_mut().for_each(|status| status.millis = millis);
         Ok(self.statuses)
@@ -360,7 +389,7 @@ impl BatchRows {
 }
 
 /// The positions, if all are known.
-fn known_positions(positions: Option<&UInt64Array>) -> Option<Vec<u64>> {
+pub(super) fn known_positions(positions: Option<&UInt64Array>) -> Option<Vec<u64>> {
     let positions = positions.filter(|positions| positions.null_count() == 0)?;
     Some(positions.values().to_vec())
 }

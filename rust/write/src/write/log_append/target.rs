@@ -6,7 +6,7 @@ use crate::write::markers::MarkerKind;
 use crate::write::write_status::LogFileStatus;
 use crate::write::write_token::WriteToken;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::{LogFileName, RequestedTime};
+use mortice_base::names::{LogFileName, NativeLog, RequestedTime};
 
 /// The file group and the attempt that writes to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,8 @@ pub struct LogTarget {
 /// How log files are named, by table version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogNaming {
-    /// Version 8 and later: by the delta commit that writes them, from version 1 on.
+    /// Version 8 and later: by the delta commit that writes them, from version 1 on. Native logs have a form of their
+    /// own.
     ByDeltaCommit,
     /// The same, of a table with change data capture: commits say which files had the rows before.
     ByDeltaCommitOf(SliceNames),
@@ -54,6 +55,17 @@ pub struct SliceNames {
     pub log_files: Vec<String>,
 }
 
+/// The name of a native log, in the format of base files.
+pub(in crate::write) fn native_log_name(
+    file_id: &str,
+    instant: &RequestedTime,
+    version: i64,
+    token: WriteToken,
+    content: NativeLog,
+) -> Result<String> {
+    Ok(LogFileName::compose_native(file_id, instant, version, &token.to_string(), (content, "parquet"))?.name)
+}
+
 impl LogTarget {
     /// The first version to write.
     pub(super) fn first_version(&self) -> Result<i64> {
@@ -75,6 +87,11 @@ impl LogTarget {
             LogNaming::BySlice { base_instant, .. } => base_instant,
         };
         Ok(LogFileName::compose(&self.file_id, instant, version, &self.token.to_string())?.name)
+    }
+
+    /// The name of the native log of a version.
+    pub(super) fn native_name(&self, version: i64, content: NativeLog) -> Result<String> {
+        native_log_name(&self.file_id, &self.instant, version, self.token, content)
     }
 
     /// The path from the table of a file of this partition.

@@ -49,6 +49,8 @@ pub struct MergeHandle {
     single: HashSet<String>,
     /// Of tables with change data capture: what the change log has, and how large its blocks are.
     change_log: Option<(CdcMode, usize)>,
+    /// Whether the change log is a native log.
+    has_native_logs: bool,
     base: SplitReader,
     records: IncomingRecords,
     started: Instant,
@@ -111,6 +113,7 @@ impl MergeHandle {
             appends: false,
             single: HashSet::new(),
             change_log: config.cdc.map(|mode| (mode, BLOCK_BYTES)),
+            has_native_logs: config.version.has_native_logs(),
             started: Instant::now(),
             store,
             types,
@@ -194,6 +197,7 @@ impl MergeHandle {
             appends,
             single,
             change_log,
+            has_native_logs,
             mut base,
             records,
             started,
@@ -205,7 +209,8 @@ impl MergeHandle {
             has_meta: rules.virtual_key.is_none(),
             file: &file,
         };
-        let new_log = |(mode, bytes)| ChangeLog::new(&store, mode, &schema, &file, bytes);
+        let native = has_native_logs.then_some(&options);
+        let new_log = |(mode, bytes)| ChangeLog::new(&store, mode, &schema, &file, (bytes, native));
         let mut changes = change_log.map(new_log).transpose()?;
         let rows = MergeRows {
             schema: &schema,
