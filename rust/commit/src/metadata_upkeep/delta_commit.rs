@@ -11,6 +11,7 @@
 use bytes::Bytes;
 
 use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
+use super::native_logs::write_native_logs;
 use super::partition_kind::PartitionKind;
 use super::records::group_records::GroupRecords;
 use super::records::partition_records::{PartitionRecords, Records};
@@ -131,6 +132,10 @@ fn write_partition(
         if part.upserts.is_empty() && part.deletes.is_empty() {
             continue;
         }
+        if folder.config.version.has_native_logs() {
+            stats.extend(write_native_logs(folder, kind, log, instant, &part)?);
+            continue;
+        }
         let counts = [part.upserts.len() as u64, part.deletes.len() as u64];
         let blocks = blocks(folder, kind, instant, part)?;
         stats.extend(write_log(folder, kind, log, (instant, counts), &blocks)?);
@@ -173,13 +178,24 @@ pub(super) fn deleted_keys(kind: PartitionKind, keys: &[&str], header: &BlockHea
     delete_block(&batch.schema(), &mut std::iter::once(Ok(batch)), &columns, header)
 }
 
-/// Writes a log file after its marker.
+/// Writes a log file of blocks after its marker.
 pub(super) fn write_log(
     folder: &MetadataFolder,
     kind: PartitionKind,
     log: &NextLog,
-    (instant, [upserts, deletes]): (&RequestedTime, [u64; 2]),
+    written: (&RequestedTime, [u64; 2]),
     blocks: &[BlockBytes],
+) -> Result<Option<HoodieWriteStat>> {
+    write_file(folder, kind, log, written, blocks.iter().flat_map(BlockBytes::bytes).copied().collect())
+}
+
+/// Writes a log file after its marker.
+pub(super) fn write_file(
+    folder: &MetadataFolder,
+    kind: PartitionKind,
+    log: &NextLog,
+    (instant, [upserts, deletes]): (&RequestedTime, [u64; 2]),
+    bytes: Vec<u8>,
 ) -> Result<Option<HoodieWriteStat>> {
     let path = format!("{}/{}", kind.folder(), log.name);
     let marker = match folder.config.layout() {
@@ -187,7 +203,6 @@ pub(super) fn write_log(
         TimelineLayout::V2 => MarkerKind::Create,
     };
     folder.markers(instant).create(&path, marker)?;
-    let bytes: Vec<u8> = blocks.iter().flat_map(BlockBytes::bytes).copied().collect();
     let length = bytes.len() as u64;
     let in_table = format!("{ROOT}/{path}");
     if folder.store().put_if_absent(&in_table, &Bytes::from(bytes))? == PutOutcome::Refused {

@@ -1,4 +1,5 @@
-//! Base files of the metadata table: HFiles with a Bloom filter of their keys, which Hudi's readers look into first.
+//! Base files of the metadata table: HFiles with a Bloom filter of their keys, which Hudi's readers look into first. Its
+//! native logs have the same form.
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -15,7 +16,7 @@ const PIECE: usize = 1 << 20;
 
 /// A base file that records are added to, in the order of their keys. Memory holds the filter, the index and the bytes
 /// that were not taken.
-struct BaseHFile {
+pub(in crate::metadata_upkeep) struct BaseHFile {
     file: HFileWriter,
     bloom: BloomBuilder,
     keys: Option<(Vec<u8>, Vec<u8>)>,
@@ -23,13 +24,18 @@ struct BaseHFile {
 
 impl BaseHFile {
     /// A file without records, which is created now. `schema` is the schema text of the records.
-    fn new(schema: &str, now: DateTime<Utc>) -> Result<Self> {
+    pub(in crate::metadata_upkeep) fn new(schema: &str, now: DateTime<Utc>) -> Result<Self> {
         let bloom = BloomBuilder::new(&BloomOptions { entries: BLOOM_ENTRIES, ..BloomOptions::default() })?;
         Ok(Self { file: HFileWriter::new(schema, now.timestamp_millis()), bloom, keys: None })
     }
 
+    /// Adds an entry to the file info.
+    pub(in crate::metadata_upkeep) fn add_info(&mut self, key: &str, value: &str) {
+        self.file.add_info(key, value.as_bytes());
+    }
+
     /// Adds a record.
-    fn append(&mut self, key: &[u8], record: &[u8]) -> Result<()> {
+    pub(in crate::metadata_upkeep) fn append(&mut self, key: &[u8], record: &[u8]) -> Result<()> {
         self.bloom.add(key)?;
         self.file.append(key, record)?;
         match &mut self.keys {
@@ -48,7 +54,7 @@ impl BaseHFile {
     }
 
     /// Ends the file and returns its bytes that were not taken.
-    fn finish(mut self) -> Result<Vec<u8>> {
+    pub(in crate::metadata_upkeep) fn finish(mut self) -> Result<Vec<u8>> {
         let filter = self.bloom.finish();
         self.file.add_meta_block("bloomFilter", filter.to_text().as_bytes());
         self.file.add_info("bloomFilterTypeCode", filter.kind().name().as_bytes());

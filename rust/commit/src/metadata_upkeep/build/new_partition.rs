@@ -1,7 +1,7 @@
 //! A new partition of the metadata table (`HoodieBackedTableMetadataWriter.initializeFileGroups`, `bulkCommit`).
 //!
-//! Each file group begins with a log file that holds an empty delete block, so that all of them exist; those with
-//! records have a base file. The delta commit has the partition's init instant.
+//! Each file group begins with a log file that holds an empty delete block, so that all of them exist: from table version
+//! 10 on, a native log without records. Those with records have a base file. The delta commit has the partition's init instant.
 
 use bytes::Bytes;
 
@@ -12,6 +12,7 @@ use super::record_index_files::{NewRecordIndex, written};
 use crate::commit::Clock;
 use crate::metadata_upkeep::delta_commit::{complete, deleted_keys};
 use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
+use crate::metadata_upkeep::native_logs::first_log;
 use crate::metadata_upkeep::partition_kind::PartitionKind;
 use crate::metadata_upkeep::records::group_records::GroupRecords;
 use crate::metadata_upkeep::records::partition_records::PartitionRecords;
@@ -59,10 +60,12 @@ impl NewPartition<'_> {
         create_once(store, &format!("{path}/.hoodie_partition_metadata"), &Bytes::from(text))?;
         let Self { kind, file_groups, contents, instant } = self;
         for number in 0..file_groups {
-            let header = BlockHeader::new(&instant);
-            let log = LogFileName::compose(&kind.file_group(number), &instant, 1, WRITE_TOKEN)?;
-            let block = deleted_keys(kind, &[], &header)?;
-            create_once(store, &format!("{path}/{}", log.name), &Bytes::copy_from_slice(block.bytes()))?;
+            let file_id = kind.file_group(number);
+            let (name, content) = match folder.config.version.has_native_logs() {
+                true => first_log(folder, &file_id, &instant)?,
+                false => first_block(kind, &file_id, &instant)?,
+            };
+            create_once(store, &format!("{path}/{name}"), &content)?;
         }
         let statuses = match contents {
             NewContents::Records(records) => {
@@ -88,6 +91,13 @@ impl NewPartition<'_> {
             }
         }
     }
+}
+
+/// The name and content of a log file with an empty delete block.
+fn first_block(kind: PartitionKind, file_id: &str, instant: &RequestedTime) -> Result<(String, Bytes)> {
+    let log = LogFileName::compose(file_id, instant, 1, WRITE_TOKEN)?;
+    let block = deleted_keys(kind, &[], &BlockHeader::new(instant))?;
+    Ok((log.name, Bytes::copy_from_slice(block.bytes())))
 }
 
 /// Writes the base file of a file group, if it has records.
