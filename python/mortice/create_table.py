@@ -95,8 +95,8 @@ def create_table(
     kind = SHORT_TYPES.get(str(table_type).upper(), str(table_type).upper())
     if kind not in TABLE_TYPES:
         raise InvalidArgumentError(f"table_type must be one of {', '.join(TABLE_TYPES)}, got {table_type!r}")
-    if checked_count("version", version) not in {6, 8, 9}:
-        raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9)")
+    if checked_count("version", version) not in {6, 8, 9, 10}:
+        raise UnsupportedError(f"unsupported version {version} of a new table (supported: 6, 8, 9, 10)")
     if data is None and _are_rows(schema):
         schema, data = None, schema
     given = None if schema is None else _arrow_schema(schema)

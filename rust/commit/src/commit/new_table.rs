@@ -1,11 +1,12 @@
 //! The properties of a new table, as Hudi writes them (`HoodieTableMetaClient.TableBuilder`; measured on tables that
-//! 0.15.0, 1.0.2 and 1.2.0 created).
+//! 0.15.0, 1.0.2, 1.2.0 and 1.3.0-SNAPSHOT created).
 //!
 //! | version | written as by | differs in |
 //! |---|---|---|
 //! | 6 | 0.15.0 | timeline layout 1, key generator by class, payload class, `hoodie.table.precombine.field` |
 //! | 8 | 1.0.2 | merge mode with strategy and payload class, `hoodie.table.precombine.field` |
 //! | 9 | 1.2.0 | merge mode alone, `hoodie.table.ordering.fields` |
+//! | 10 | 1.3.0-SNAPSHOT | `hoodie.table.storage.layout` |
 //!
 //! Releases that know a version read these names of it; later releases take them as older names of their own.
 
@@ -29,7 +30,7 @@ const COMMIT_TIME_STRATEGY: &str = "ce9acb64-bde0-424c-9b91-f6ebba25356d";
 pub struct NewTable {
     /// `hoodie.table.name`.
     pub name: String,
-    /// 6, 8 or 9.
+    /// 6, 8, 9 or 10.
     pub version: TableVersion,
     /// Whether updates go to logs.
     pub table_type: TableType,
@@ -63,7 +64,7 @@ impl NewTable {
         let mut file = PropertiesFile::default();
         self.common(columns, &mut file)?;
         match self.version.number() {
-            9 => self.version_9(merge, &mut file),
+            9.. => self.version_9(merge, &mut file),
             8 => self.version_8(merge, &mut file),
             _ => self.version_6(merge, &mut file),
         }
@@ -110,6 +111,9 @@ impl NewTable {
 
     fn version_9(&self, merge: MergeChoice, file: &mut PropertiesFile) {
         self.layout_2(file);
+        if self.version.has_native_logs() {
+            file.set("hoodie.table.storage.layout", "default");
+        }
         file.set("hoodie.table.format", "native");
         file.set("hoodie.record.merge.mode", merge.mode());
         if !self.ordering.is_empty() {
@@ -312,7 +316,8 @@ mod tests {
         for (version, present, absent) in [
             (6, ["hoodie.table.precombine.field", "hoodie.table.keygenerator.class"], "hoodie.record.merge.mode"),
             (8, ["hoodie.table.precombine.field", "hoodie.record.merge.strategy.id"], "hoodie.table.ordering.fields"),
-            (9, ["hoodie.table.ordering.fields", "hoodie.record.merge.mode"], "hoodie.compaction.payload.class"),
+            (9, ["hoodie.table.ordering.fields", "hoodie.record.merge.mode"], "hoodie.table.storage.layout"),
+            (10, ["hoodie.table.ordering.fields", "hoodie.table.storage.layout"], "hoodie.compaction.payload.class"),
         ] {
             let file = new_table(version).properties_file(&columns()).unwrap();
             let properties = file.properties();

@@ -18,8 +18,6 @@ const MODE: &str = "hoodie.record.merge.mode";
 const PAYLOAD: &str = "hoodie.compaction.payload.class";
 const GENERATOR_CLASS: &str = "hoodie.table.keygenerator.class";
 const GENERATOR_TYPE: &str = "hoodie.table.keygenerator.type";
-/// The version of tables that Hudi 1.2 creates.
-const DEFAULT_VERSION: u8 = 9;
 
 /// Key generators, by type and by class (`KeyGeneratorType`).
 const GENERATORS: [(&str, &str); 6] = [
@@ -47,7 +45,7 @@ impl NewTable {
             ))
         })?;
         let version = match properties.remove(VERSION) {
-            None => DEFAULT_VERSION,
+            None => TableVersion::DEFAULT,
             Some(text) => text.parse().map_err(|_| {
                 Error::invalid_argument(format!("option hoodie.write.table.version must be a number, got {text:?}"))
             })?,

@@ -4,8 +4,7 @@ use mortice_base::error::{Error, Result};
 use mortice_merge::config::TableConfig;
 
 /// Refuses tables that a plug-in of Hudi keeps in another table format, too, which would miss the change; and tables of
-/// other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades
-/// them when it writes; version 10 has other logs, which are only read.
+/// other versions: older ones have other timelines, markers or metadata tables, and Hudi upgrades them when it writes.
 ///
 /// # Errors
 /// `Unsupported`, with what to do.
@@ -17,12 +16,9 @@ pub fn check_version(config: &TableConfig) -> Result<()> {
         )));
     }
     match config.version.number() {
-        6 | 8 | 9 => Ok(()),
-        other @ 10.. => Err(Error::unsupported(format!(
-            "changing a table of version {other} (supported: 6, 8, 9; version 10 is only read); write to it with Hudi, or downgrade it with Hudi (`downgrade table` of its CLI)"
-        ))),
+        6 | 8..=10 => Ok(()),
         other => Err(Error::unsupported(format!(
-            "changing a table of version {other} (supported: 6, 8, 9); upgrade it with Hudi (`upgrade table` of its CLI)"
+            "changing a table of version {other} (supported: 6, 8, 9, 10); upgrade it with Hudi (`upgrade table` of its CLI)"
         ))),
     }
 }
@@ -42,12 +38,20 @@ pub fn check_writable(config: &TableConfig) -> Result<()> {
             "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",
         ),
         (config.is_bootstrapped(), "a bootstrapped table (hoodie.bootstrap.base.path)"),
+        (is_sorted(config), "a table whose files are sorted by record key (hoodie.table.storage.layout=lsm_tree)"),
         (!config.base_file_format.eq_ignore_ascii_case("PARQUET"), "a table whose base files are not Parquet"),
     ];
     match refused.into_iter().find(|(is_refused, _)| *is_refused) {
         Some((_, what)) => Err(Error::unsupported(format!("writing to {what}; write to it with Hudi"))),
         None => Ok(()),
     }
+}
+
+/// Whether Hudi expects all files to be sorted by record key. Its readers merge them by that order, and would return rows
+/// of files that are not sorted twice, or not at all.
+fn is_sorted(config: &TableConfig) -> bool {
+    let layout = config.properties.first_of(&["hoodie.table.storage.layout"]);
+    config.version.has_native_logs() && layout.is_some_and(|layout| !layout.trim().eq_ignore_ascii_case("default"))
 }
 
 #[cfg(test)]

@@ -71,15 +71,19 @@ impl TableVersion {
         }
     }
 
+    /// The version of new tables for which none is named: that of the newest release of Hudi. Version 10 is of 1.3,
+    /// which is not released.
+    pub const DEFAULT: u8 = 9;
+
     /// Returns the version of a new table.
     ///
     /// # Errors
-    /// `Unsupported` for versions other than 6, 8 and 9: those that Hudi releases with support create.
+    /// `Unsupported` for versions other than 6, 8, 9 and 10: those that Hudi releases with support create.
     pub fn for_new_table(number: u8) -> Result<Self> {
         match number {
-            6 | 8 | 9 => Ok(Self(number)),
+            6 | 8..=10 => Ok(Self(number)),
             other => {
-                Err(Error::unsupported(format!("unsupported version {other} of a new table (supported: 6, 8, 9)")))
+                Err(Error::unsupported(format!("unsupported version {other} of a new table (supported: 6, 8, 9, 10)")))
             }
         }
     }

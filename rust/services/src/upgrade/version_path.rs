@@ -34,7 +34,7 @@ impl VersionStep {
         let place = |version: u8| {
             VERSIONS.iter().position(|one| *one == version).ok_or_else(|| {
                 Error::unsupported(format!(
-                    "unsupported table version {version} of an upgrade or downgrade (supported: 6, 8, 9)"
+                    "unsupported table version {version} of an upgrade or downgrade (supported: 6, 8, 9, 10)"
                 ))
             })
         };

@@ -116,7 +116,6 @@ fn log_file(partition: &str, path: &str, file_id: &str, files: &PartitionFiles) 
     let path = DataPath::of_plan(partition, path)?;
     let name = LogFileName::parse(&path.name).filter(|name| name.file_id == *file_id);
     let name = name.ok_or_else(|| foreign(&path, file_id))?;
-    name.check_is_inline().map_err(|error| error.in_file(path.path()))?;
     let found = files.log_files.iter().find(|log| log.name.name == path.name);
     let ListedLog { len, etag, .. } = found.ok_or_else(|| gone(&path))?;
     let log = LogFile { path: path.path(), len: *len, etag: etag.clone() };
