@@ -79,7 +79,7 @@ def create_table(
         ordering: The ordering column or columns (`precombine`); several from version 9 on. With some, records are
             merged by event time, otherwise by commit time, unless `properties` say otherwise.
         table_type: `MERGE_ON_READ` or `COPY_ON_WRITE`, also `MOR` and `COW`.
-        version: The table version: 9, 8 or 6.
+        version: The table version: 10, 9, 8 or 6.
         properties: Further properties by Hudi's names, such as `hoodie.record.merge.mode` or
             `hoodie.datasource.write.hive_style_partitioning`. Others are refused by name.
         storage_options: Options of the storage (docs/storage.md).
