@@ -47,8 +47,8 @@ pub fn check_writable(config: &TableConfig) -> Result<()> {
     }
 }
 
-/// Whether Hudi expects all files to be sorted by record key. Its readers merge them by that order, and would return rows
-/// of files that are not sorted twice, or not at all.
+/// Whether Hudi expects all files to be sorted by record key. Its readers merge them by that order, and would return
+/// rows of files that are not sorted twice, or not at all.
 fn is_sorted(config: &TableConfig) -> bool {
     let layout = config.properties.first_of(&["hoodie.table.storage.layout"]);
     config.version.has_native_logs() && layout.is_some_and(|layout| !layout.trim().eq_ignore_ascii_case("default"))

@@ -8,8 +8,8 @@
 //! | `DATA_BEFORE_AFTER` | `op`, `ts_ms`, `before`, `after` |
 //!
 //! Rows have the columns of the table without meta columns. From table version 10 on the file is a native log, in the
-//! format of base files; before, the records are in blocks of Avro. A file without changes has no records: readers infer
-//! no changes of a base file that was rewritten, and fail without a change log.
+//! format of base files; before, the records are in blocks of Avro. A file without changes has no records: readers
+//! infer no changes of a base file that was rewritten, and fail without a change log.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Base files of the metadata table: HFiles with a Bloom filter of their keys, which Hudi's readers look into first. Its
-//! native logs have the same form.
+//! Base files of the metadata table: HFiles with a Bloom filter of their keys, which Hudi's readers look into first.
+//! Native logs of the metadata table have the same form.
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};

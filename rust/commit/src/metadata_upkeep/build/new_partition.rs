@@ -1,7 +1,8 @@
 //! A new partition of the metadata table (`HoodieBackedTableMetadataWriter.initializeFileGroups`, `bulkCommit`).
 //!
-//! Each file group begins with a log file that holds an empty delete block, so that all of them exist: from table version
-//! 10 on, a native log without records. Those with records have a base file. The delta commit has the partition's init instant.
+//! Each file group begins with a log file that holds an empty delete block, so that all of them exist: from table
+//! version 10 on, a native log without records. Those with records have a base file. The delta commit has the
+//! partition's init instant.
 
 use bytes::Bytes;
 

@@ -29,8 +29,8 @@ impl NativeDeletes {
     /// Of a table with these columns and ordering fields; none for a table that is merged by commit time.
     ///
     /// # Errors
-    /// `Unsupported`, by name, for an ordering field that is not a column: Hudi neither writes nor reads deletes of such
-    /// a table.
+    /// `Unsupported`, by name, for an ordering field that is not a column: Hudi neither writes nor reads deletes of
+    /// such a table.
     pub fn new(table: &Schema, ordering: &[String]) -> Result<Self> {
         let key = Field { name: meta_columns::RECORD_KEY.to_owned(), ty: Type::String, default: None };
         let column = |name: &String| {

@@ -1,5 +1,5 @@
-//! Native logs of one file group (`HoodieNativeLogAppendHandle`, `HoodieNativeLogFormatWriter`): rows and deletes in files
-//! of the format of base files, with the header of a block in their metadata.
+//! Native logs of one file group (`HoodieNativeLogAppendHandle`, `HoodieNativeLogFormatWriter`): rows and deletes in
+//! files of the format of base files, with the header of a block in their metadata.
 //!
 //! Rows are in the order in which they come. Deletes are in a file of their own, behind all rows; with those that came
 //! last it has the same version, and readers take it after them.
