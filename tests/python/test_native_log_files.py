@@ -6,6 +6,7 @@ Their rows are compared with Hudi's in test_bundled_tables, those of CDC queries
 import json
 import re
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -70,14 +71,32 @@ def test_a_slice_has_inline_and_native_logs(table_of):
     assert [bool(NAME.fullmatch(name)) for name in names] == [False, False, True, True]
 
 
-def test_writes_are_refused(copy_of):
+def test_a_table_that_hudi_wrote_is_written_to(copy_of):
+    """Logs, a compaction and a clean on top of native logs that Hudi wrote."""
     table = mortice.Table(copy_of(EVENT_TIME))
-    rows = table.snapshot().to_arrow().slice(0, 1)
-    for change in (lambda: table.upsert(rows), table.compact, table.clean, table.cluster, table.repair):
-        with pytest.raises(mortice.UnsupportedError, match="version 10 is only read"):
-            change()
-    with pytest.raises(mortice.UnsupportedError, match="version 10"):
-        mortice.create_table("/dev/null/t", rows.schema, record_key="id", version=10)
+    before = table.snapshot().to_arrow()
+    kept = [name for name in before.column_names if not name.startswith("_hoodie")]
+    changed = before.select(kept).slice(0, 2)
+    table.upsert(changed, {"hoodie.metadata.enable": "false"})
+    table.delete(before.select(kept).slice(2, 1), {"hoodie.metadata.enable": "false"})
+    keys = sorted(before["id"].to_pylist())
+    keys.remove(before["id"][2].as_py())
+    for _ in range(2):
+        opened = mortice.Table(table.uri)
+        assert sorted(opened.snapshot().to_arrow()["id"].to_pylist()) == keys
+        assert opened.verify(keys=True).findings == []
+        opened.compact({"hoodie.metadata.enable": "false", "hoodie.compact.inline.max.delta.commits": "1"})
+
+
+def test_sorted_tables_are_not_written_to(tmp_path):
+    rows = pa.table({"id": ["a"], "ts": [1]})
+    table = mortice.create_table(tmp_path / "t", rows.schema, record_key="id", version=10)
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    text = properties.read_text().replace("storage.layout=default", "storage.layout=lsm_tree")
+    properties.write_text("".join(line + "\n" for line in text.splitlines() if "checksum" not in line))
+    with pytest.raises(mortice.UnsupportedError, match="lsm_tree"):
+        mortice.Table(table.uri).insert(rows)
+    assert mortice.create_table(tmp_path / "other", rows.schema, record_key="id").version == 9
 
 
 @pytest.mark.parametrize("cut", [0, 4, 1000, -1])

@@ -6,12 +6,13 @@ import pathlib
 import tarfile
 import zipfile
 
+import pyarrow as pa
 import pytest
 
 import mortice
-from mortice import InvalidArgumentError, UnsupportedError
+from mortice import InvalidArgumentError, UnsupportedError, WriteConflictError
 from mortice.cli.main import main
-from support.tables.written import CHANGED, FIRST, NO_SMALL_FILES, both, new_table, rows
+from support.tables.written import CHANGED, FIRST, NO_SMALL_FILES, both, content, new_table, rows
 
 HUDI = pathlib.Path(__file__).parents[2] / "data" / "upgrades"
 CASES = sorted(path.name.removesuffix(".tar.xz") for path in HUDI.glob("*.tar.xz"))
@@ -21,7 +22,7 @@ OF_METADATA = {
     "hoodie.table.index.defs.path",
 }
 SHOWN = ["_hoodie_commit_time", "id", "city", "ts", "v"]
-STEPS = [(6, 8), (6, 9), (8, 9), (9, 8), (9, 6), (8, 6)]
+STEPS = [(6, 8), (6, 9), (8, 9), (9, 8), (9, 6), (8, 6), (6, 10), (9, 10)]
 
 
 def decompressed(name, folder):
@@ -139,6 +140,43 @@ def test_old_readers_and_writers_go_on_or_say_why(tmp_path):
     assert (writer.version, len(both(writer))) == (9, 3)
 
 
+def test_native_logs_do_not_go_below_version_10(tmp_path):
+    table = new_table(tmp_path / "trips", 10)
+    table.upsert(FIRST, NO_SMALL_FILES)
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    before = both(table)
+    with pytest.raises(UnsupportedError, match="native log files"):
+        table.downgrade(9)
+    assert (mortice.Table(table.uri).version, both(table)) == (10, before)
+    table.compact({"hoodie.compact.inline.max.delta.commits": "1"})
+    table.clean({"hoodie.clean.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.clean.fileversions.retained": "1"})
+    done = table.downgrade(9)
+    assert [one[0] for one in done.properties] == ["hoodie.table.storage.layout", "hoodie.table.version"]
+    assert (mortice.Table(table.uri).version, both(table)) == (9, before)
+
+
+def test_a_table_is_upgraded_while_a_write_reads_its_rows(tmp_path):
+    """Hudi 1.3 upgrades a table by its first write: a write that began before ends, and leaves nothing."""
+    table = new_table(tmp_path / "trips", 9)
+    table.upsert(FIRST, NO_SMALL_FILES)
+    before, properties = both(table), tmp_path / "trips" / ".hoodie" / "hoodie.properties"
+
+    def batches():
+        lines = properties.read_text().replace("table.version=9", "table.version=10").splitlines(keepends=True)
+        properties.write_text("".join(line for line in lines if "checksum" not in line))
+        yield from CHANGED.to_batches()
+
+    with pytest.raises(WriteConflictError, match=r"version 9 .* version 10"):
+        table.upsert(pa.RecordBatchReader.from_batches(CHANGED.schema, batches()), NO_SMALL_FILES)
+    opened = mortice.Table(table.uri, read_options=mortice.ReadOptions(use_metadata=False))
+    assert (opened.version, content(opened)) == (10, before)
+    table.upgrade(10)  # what Hudi does to the metadata table
+    table.upsert(CHANGED, NO_SMALL_FILES)
+    assert {row[0]: row[2] for row in both(table)} == {"a": 2, "b": 1, "c": 2}
+    logs = {path.name.split(".", 1)[1] for path in (tmp_path / "trips").glob("?/*.log.*")}
+    assert logs == {"log.parquet"}
+
+
 def test_what_a_version_does_not_have(tmp_path):
     table = new_table(tmp_path / "trips", 9, ordering=["ts", "fare"])
     with pytest.raises(UnsupportedError, match="ordering"):
@@ -149,8 +187,6 @@ def test_what_a_version_does_not_have(tmp_path):
         new_table(tmp_path / "old", 6).downgrade(8)
     with pytest.raises(UnsupportedError, match="version 7"):
         table.downgrade(7)
-    with pytest.raises(UnsupportedError, match="version 10 is only read"):
-        table.upgrade(10)
     assert mortice.Table(table.uri).version == 9
 
 
