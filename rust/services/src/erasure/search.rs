@@ -13,10 +13,11 @@ use super::distinct::Distinct;
 use super::values::{ErasedValues, is_text};
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::meta_columns;
+use mortice_base::names::{LogFileName, meta_columns};
 use mortice_formats::base_file::{BaseFile, open};
 use mortice_formats::log::LogFile;
 use mortice_storage::{FileSource, Storage};
+use mortice_table::split::{AFTER, BEFORE};
 use mortice_table::timeline::Timeline;
 
 /// Bytes that are in memory at once.
@@ -48,11 +49,13 @@ fn found_in(source: &Arc<dyn FileSource>, path: &str, erased: &ErasedValues) -> 
     let plain = plain_strings(source.as_ref(), erased.strings())?;
     let in_folder = |folder: &str| path.split('/').rev().skip(1).any(|part| part == folder);
     let (mut is_explained, mut column) = (false, None);
-    let is_base = [".parquet", ".orc"].iter().any(|end| path.ends_with(end));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_log = LogFileName::parse(name).is_some();
+    let is_base = !is_log && [".parquet", ".orc"].iter().any(|end| path.ends_with(end));
     if is_base && !in_folder("history") {
         column = column_of_base(source, erased)?;
         is_explained = column.is_none() && !plain.is_empty() && is_in_other_values(source, &plain)?;
-    } else if path.rsplit('/').next().is_some_and(|name| name.contains(".log.")) && !in_folder("metadata") {
+    } else if (is_log || name.contains(".log.")) && !in_folder("metadata") {
         column = column_of_log(source, erased)?;
     }
     let bytes = || (!plain.is_empty() && !is_explained).then(|| format!("the bytes of {} values", plain.len()));
@@ -154,13 +157,21 @@ fn column_of_log(source: &Arc<dyn FileSource>, erased: &ErasedValues) -> Result<
                 let stored =
                     if is_delete { (name == meta_columns::RECORD_KEY).then_some(DELETED_KEY) } else { Some(name) };
                 let column = stored.and_then(|stored| batch.column_by_name(stored));
-                if column.map_or(Ok(false), |column| values.is_in(column))? {
-                    return Ok(Some(name.to_owned()));
+                for column in column.into_iter().chain(images(&batch, name)) {
+                    if values.is_in(column)? {
+                        return Ok(Some(name.to_owned()));
+                    }
                 }
             }
         }
     }
     Ok(None)
+}
+
+/// The column in the rows before and after a change, of a change log.
+fn images<'a>(batch: &'a RecordBatch, name: &'a str) -> impl Iterator<Item = &'a ArrayRef> {
+    let rows = [BEFORE, AFTER].into_iter().filter_map(|image| batch.column_by_name(image)?.as_struct_opt());
+    rows.filter_map(move |rows| rows.column_by_name(name))
 }
 
 /// Returns whether strings and binary values of records, also within other columns, contain a value: records of the
