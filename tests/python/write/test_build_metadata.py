@@ -14,6 +14,7 @@ DEFAULT = {
     6: ["files"],
     8: ["column_stats", "files", "partition_stats"],
     9: ["column_stats", "files", "partition_stats"],
+    10: ["column_stats", "files", "partition_stats"],
 }
 RECORD_INDEX = {"hoodie.index.type": "RECORD_INDEX"}
 

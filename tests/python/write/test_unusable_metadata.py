@@ -66,7 +66,7 @@ def base_files(table):
 def log(table):
     """A log that the newest commit but one has written."""
     instant = commits(table)[-2].name.split("_")[0]
-    (found,) = (metadata(table) / "files").glob(f".files-*_{instant}.log.*[0-9]")
+    (found,) = (file for file in (metadata(table) / "files").glob(f"*_{instant}*") if ".log." in file.name)
     found.unlink()
 
 

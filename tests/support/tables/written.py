@@ -5,7 +5,7 @@ import pyarrow as pa
 import mortice
 
 SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
-KINDS = [(version, table_type) for version in (6, 8, 9) for table_type in ("MERGE_ON_READ", "COPY_ON_WRITE")]
+KINDS = [(version, table_type) for version in (6, 8, 9, 10) for table_type in ("MERGE_ON_READ", "COPY_ON_WRITE")]
 NO_METADATA = {"hoodie.metadata.enable": "false"}
 NO_SERVICES = NO_METADATA | {
     "hoodie.clean.automatic": "false",
