@@ -11,6 +11,8 @@
 //! | `column_bounds` | the reliable bounds in such a record |
 //! | `early_bounds` | bounds of early dates and times, which may be of either calendar |
 //! | `index_key` | the keys of such records: hashes of names |
+//! | `index_definitions` | the definitions of secondary indexes and of other indexes that users create |
+//! | `secondary_key` | keys of secondary indexes: a value and a record key |
 //! | `shard` | the file groups of a partition with given keys |
 //! | `record_index` | the file groups of given record keys, from the partition `record_index` |
 //!
@@ -23,18 +25,22 @@ mod column_stats;
 mod complete;
 mod early_bounds;
 mod files;
+mod index_definitions;
 mod index_key;
 mod init_instant;
 mod log_files;
 mod open;
 mod record_index;
+mod secondary_key;
 
 pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use complete::{check_complete, has_write};
 pub use files::{ALL_PARTITIONS, ChoosePartitions, EachPartition, FILES, PartitionListing};
+pub use index_definitions::{DEFINITIONS, IndexDefinition, IndexDefinitions};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;
 pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, SelectedRows, pending};
 pub use record_index::{EachLocation, KeyLocation, RECORD_INDEX};
+pub use secondary_key::{SecondaryIndexVersion, secondary_key, split_secondary_key, value_prefix};
 pub use shard::PartitionPart;

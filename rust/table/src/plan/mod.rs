@@ -19,6 +19,7 @@
 //! | `base_share` | the share of base files that a query reads, estimated |
 //! | `base_rows` | the rows of a base file that is rewritten |
 //! | `record_keys` | the record keys of some file groups |
+//! | `pending_rows` | rows as they are once a pending write is complete |
 
 mod base_rows;
 mod base_share;
@@ -26,6 +27,7 @@ mod columns;
 mod known_schema;
 mod open_table;
 mod path_columns;
+mod pending_rows;
 mod pinned_table;
 mod plain_files;
 mod query;
