@@ -235,6 +235,13 @@ impl Statement {
         self.clauses(py, core::Statement::property)
     }
 
+    /// What a statement about indexes does, the partition of the metadata table, whether IF (NOT) EXISTS is given, and
+    /// the type of a new index.
+    fn index(&self, py: Python<'_>) -> PyResult<(&'static str, String, bool, Option<String>)> {
+        let found = released(py, || self.statement.index())?;
+        Ok((found.change.name(), found.name, found.is_lenient, found.kind))
+    }
+
     fn refusal(&self, py: Python<'_>) -> Option<Py<PyBaseException>> {
         self.statement.refusal().map(|error| raised(py, &error).into_value(py))
     }

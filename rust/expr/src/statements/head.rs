@@ -5,6 +5,7 @@ use mortice_base::Result;
 use super::changes::{inserts, written_to};
 use super::clauses;
 use super::cursor::Cursor;
+use super::indexes::index_head;
 use super::parsed::{Name, Options};
 use super::relations::with_clause;
 use super::tables::{create_head, provider};
@@ -15,9 +16,6 @@ use crate::lexer::TokenKind;
 const QUERIES: &[&str] = &["SELECT", "WITH", "FROM", "TABLE", "VALUES", "(", "EXPLAIN", "CACHE", "CREATE", "REPLACE"];
 const PROVIDERS: &[&str] = &["MORTICE", "HUDI"];
 const NO_ANALYSIS: &str = "ANALYZE TABLE is not supported: Spark has no statistics of a Python data source";
-const NO_INDEXES: &str = "CREATE INDEX, DROP INDEX and SHOW INDEXES are not supported; indexes are those of the \
-                          metadata table: options of writes (hoodie.metadata.index.…) and CALL \
-                          create_metadata_table(table => '…', options => '…') choose them";
 
 /// What a statement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +60,8 @@ pub enum StatementKind {
     ShowPartitions,
     /// MSCK REPAIR TABLE.
     Repair,
+    /// CREATE INDEX, DROP INDEX, REFRESH INDEX, SHOW INDEXES.
+    Index,
     /// A statement that tables of mortice do not have.
     Refused(&'static str),
 }
@@ -91,6 +91,7 @@ impl StatementKind {
             Self::ShowProperties => "show_properties",
             Self::ShowPartitions => "show_partitions",
             Self::Repair => "repair",
+            Self::Index => "index",
             Self::Refused(_) => "refused",
         }
     }
@@ -177,6 +178,7 @@ impl Head {
                 cursor.require(&["REPAIR", "TABLE"])?;
                 Some(self.about(cursor, StatementKind::Repair)?)
             }
+            "REFRESH" => self.index(cursor)?,
             "ANALYZE" if cursor.take(&["ANALYZE", "TABLE"]) => {
                 Some(self.about(cursor, StatementKind::Refused(NO_ANALYSIS))?)
             }
@@ -239,19 +241,12 @@ impl Head {
         Ok(Some(kind))
     }
 
-    /// Reads CREATE INDEX, DROP INDEX and SHOW INDEXES.
+    /// Reads statements of indexes.
     fn index(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<StatementKind>> {
-        let is_of_table = if cursor.take_one(&["CREATE", "DROP"]) {
-            cursor.require(&["INDEX"])?;
-            cursor.take(&["IF", "NOT", "EXISTS"]);
-            cursor.take(&["IF", "EXISTS"]);
-            cursor.name()?;
-            cursor.take(&["ON"])
-        } else {
-            cursor.take(&["SHOW", "INDEXES", "FROM"]) || cursor.take(&["SHOW", "INDEXES", "IN"])
-        };
-        cursor.take(&["TABLE"]);
-        if is_of_table { self.about(cursor, StatementKind::Refused(NO_INDEXES)).map(Some) } else { Ok(None) }
+        if index_head(cursor)?.is_none() {
+            return Ok(None);
+        }
+        self.about(cursor, StatementKind::Index).map(Some)
     }
 
     fn dropped(&mut self, cursor: &mut Cursor<'_>) -> Result<Option<StatementKind>> {

@@ -8,6 +8,7 @@ mod clauses;
 mod cursor;
 mod expression_end;
 mod head;
+mod indexes;
 mod parameters;
 mod parsed;
 mod relations;
@@ -20,7 +21,7 @@ mod tokens;
 pub use head::{Flags, Head, StatementKind};
 pub use parameters::{Parameter, ParameterValue, statement_parameters};
 pub use parsed::{
-    AlterTable, Argument, Assignment, Column, CreateTable, Insert, Merge, MergeClause, Name, Options, Partition,
-    Relation, RowChange, TextSpan,
+    AlterTable, Argument, Assignment, Column, CreateTable, IndexChange, IndexStatement, Insert, Merge, MergeClause,
+    Name, Options, Partition, Relation, RowChange, TextSpan,
 };
 pub use statement::{Statement, statement_error, table_name};

@@ -145,6 +145,45 @@ pub struct Insert {
     pub before: Option<TextSpan>,
 }
 
+/// What a statement does with indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexChange {
+    /// CREATE INDEX.
+    Create,
+    /// DROP INDEX.
+    Drop,
+    /// REFRESH INDEX.
+    Refresh,
+    /// SHOW INDEXES.
+    Show,
+}
+
+impl IndexChange {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Drop => "drop",
+            Self::Refresh => "refresh",
+            Self::Show => "show",
+        }
+    }
+}
+
+/// A statement about the indexes of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStatement {
+    /// What it does.
+    pub change: IndexChange,
+    /// The partition of the metadata table; of a new secondary index with its column: `secondary_index_by_city(city)`.
+    pub name: String,
+    /// IF EXISTS or IF NOT EXISTS.
+    pub is_lenient: bool,
+    /// The type of a new index.
+    pub kind: Option<String>,
+}
+
 /// A CREATE TABLE.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateTable {

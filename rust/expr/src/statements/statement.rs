@@ -9,8 +9,11 @@ use super::changes;
 use super::clauses::{option_name, optional_partition, valued_partition};
 use super::cursor::Cursor;
 use super::head::{Head, StatementKind};
+use super::indexes::{index_clauses, index_head};
 use super::parameters::{ParameterValue, bound};
-use super::parsed::{AlterTable, Argument, CreateTable, Insert, Merge, Partition, Relation, RowChange, TextSpan};
+use super::parsed::{
+    AlterTable, Argument, CreateTable, IndexStatement, Insert, Merge, Partition, Relation, RowChange, TextSpan,
+};
 use super::relations::{named, named_tables, relation};
 use super::tables;
 use super::tokens::{Tokens, is_name};
@@ -205,6 +208,13 @@ impl Statement {
         }
         cursor.require_end()?;
         Ok(found)
+    }
+
+    /// A statement about indexes; `InvalidArgument` if it is not valid.
+    pub fn index(&self) -> Result<IndexStatement> {
+        let head = index_head(&mut Cursor::new(&self.tokens, 0))?;
+        let head = head.ok_or_else(|| Error::internal("a statement that is not of an index"))?;
+        index_clauses(&mut self.cursor(), head)
     }
 
     /// The property that SHOW TBLPROPERTIES names; `InvalidArgument` if anything else follows the name of the table.

@@ -31,17 +31,60 @@ fn statements_are_known_by_their_first_words() {
         ("SHOW TBLPROPERTIES t ('a')", Kind::ShowProperties, "t"),
         ("SHOW PARTITIONS t", Kind::ShowPartitions, "t"),
         ("MSCK REPAIR TABLE t SYNC PARTITIONS", Kind::Repair, "t"),
+        ("CREATE INDEX IF NOT EXISTS i ON TABLE a.t (c)", Kind::Index, "a.t"),
+        ("DROP INDEX i ON t", Kind::Index, "t"),
+        ("REFRESH INDEX i ON t", Kind::Index, "t"),
+        ("SHOW INDEXES FROM t", Kind::Index, "t"),
     ] {
         let found = statement(text);
         let found_names: Vec<_> = found.head.names.iter().map(|name| name.parts.join(".")).collect();
         assert_eq!((found.head.kind, found_names.join(" ").as_str()), (kind, names), "{text}");
     }
-    for text in ["ANALYZE TABLE t COMPUTE STATISTICS", "CREATE INDEX i ON TABLE t", "SHOW INDEXES FROM t"] {
-        assert!(matches!(statement(text).head.kind, StatementKind::Refused(_)), "{text}");
-    }
-    for text in ["", "SHOW TABLES", "DESCRIBE t x", "DESCRIBE QUERY SELECT 1", "DROP DATABASE x", "REPAIR x", "SET a=b"]
-    {
+    let text = "ANALYZE TABLE t COMPUTE STATISTICS";
+    assert!(matches!(statement(text).head.kind, StatementKind::Refused(_)));
+    for text in [
+        "",
+        "SHOW TABLES",
+        "DESCRIBE t x",
+        "DESCRIBE QUERY SELECT 1",
+        "DROP DATABASE x",
+        "REPAIR x",
+        "SET a=b",
+        "REFRESH TABLE t",
+    ] {
         assert_eq!(statement(text).head.kind, Kind::Other, "{text}");
+    }
+}
+
+#[test]
+fn statements_of_indexes_name_the_partition_of_the_metadata_table() {
+    for (text, change, name, is_lenient) in [
+        ("CREATE INDEX i ON t (c)", "create", "secondary_index_i(c)", false),
+        (
+            "CREATE INDEX IF NOT EXISTS i ON TABLE a.t USING secondary_index (a.b)",
+            "create",
+            "secondary_index_i(a.b)",
+            true,
+        ),
+        ("CREATE INDEX i ON t USING record_index (id)", "create", "record_index", false),
+        ("CREATE INDEX i ON t USING BLOOM_FILTERS", "create", "bloom_filters", false),
+        ("DROP INDEX IF EXISTS i ON t", "drop", "secondary_index_i", true),
+        ("DROP INDEX secondary_index_i ON t", "drop", "secondary_index_i", false),
+        ("REFRESH INDEX record_index ON t", "refresh", "record_index", false),
+        ("SHOW INDEXES IN t", "show", "", false),
+    ] {
+        let found = statement(text).index().unwrap();
+        assert_eq!((found.change.name(), found.name.as_str(), found.is_lenient), (change, name, is_lenient), "{text}");
+    }
+    for (text, word) in [
+        ("CREATE INDEX i ON t", "one column"),
+        ("CREATE INDEX i ON t (a, b)", "one column"),
+        ("CREATE INDEX i ON t USING lucene (a)", "unknown type"),
+        ("CREATE INDEX i ON t USING column_stats (a) OPTIONS (expr = 'lower')", "expression indexes"),
+        ("DROP INDEX i ON t x", "end here"),
+    ] {
+        let error = statement(text).index().unwrap_err().to_string();
+        assert!(error.contains(word), "{text}: {error}");
     }
 }
 
