@@ -48,6 +48,12 @@ impl Table {
         result_of(py, built)
     }
 
+    /// The name, the type and the columns of each index of the metadata table.
+    fn indexes(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String)>> {
+        let found = self.planned(py, services::indexes)?;
+        Ok(found.into_iter().map(|index| (index.name, index.kind, index.columns.join(","))).collect())
+    }
+
     /// What `build_metadata` would do. Nothing is changed.
     fn plan_build_metadata(
         &self,

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use crate::transaction::change_metadata;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_commit::metadata_upkeep::{
-    FoundMetadata, IndexBuilder, LocalIndexBuilder, METADATA_ROOT, MetadataUpkeep, PlannedPartitions,
+    FoundMetadata, IndexBuilder, LocalIndexBuilder, METADATA_ROOT, MetadataUpkeep, PlannedPartitions, split_column,
 };
 use mortice_commit::writable_table::{TableLocation, WritableTable, read_options};
 use mortice_merge::config::{ReadOptions, option_names};
 use mortice_storage::FileStore;
 use mortice_table::file_group::list_table;
+use mortice_table::metadata_table::{FILES, IndexDefinitions};
 use mortice_table::plan::OpenTable;
 
 /// What is to be done with a metadata table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MetadataBuildRequest {
-    /// Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`.
+    /// Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`, and secondary indexes, with
+    /// their column: `secondary_index_by_city(city)`.
     pub added: Vec<String>,
     /// Indexes to drop.
     pub dropped: Vec<String>,
@@ -78,13 +80,44 @@ pub fn run_metadata_build_with(
     let partitions: BTreeSet<&String> = after.config.metadata_partitions.iter().collect();
     let expected: BTreeSet<&String> = built.partitions.iter().collect();
     // Another writer may have changed the table meanwhile; what this one was asked for has to be there.
-    let is_asked = |name: &String| request.added.contains(name) || request.dropped.contains(name);
+    let is_asked = |name: &String| added(request).any(|added| added == name) || request.dropped.contains(name);
     if let Some(missed) = partitions.symmetric_difference(&expected).find(|name| is_asked(name)) {
         let message = format!("another writer changes the index {missed} of the metadata table; run it again");
         return Err(Error::new(ErrorKind::WriteConflict, message).in_file(location.uri()));
     }
     built.partitions = partitions.into_iter().cloned().collect();
     Ok(built)
+}
+
+/// An index of a metadata table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetadataIndex {
+    /// The partition of the metadata table.
+    pub name: String,
+    /// The type; that of an index that is not defined is its name.
+    pub kind: String,
+    /// The columns; none of an index of record keys.
+    pub columns: Vec<String>,
+}
+
+/// The indexes of the metadata table of a table, in the order of its properties.
+///
+/// # Errors
+/// Those of opening the table; `InvalidTable` if the definitions of its indexes cannot be read.
+pub fn indexes(location: &TableLocation) -> Result<Vec<MetadataIndex>> {
+    let table = location.open_table(ReadOptions::default())?;
+    let IndexDefinitions(mut definitions) = IndexDefinitions::load(table.storage.as_ref())?;
+    let names = table.config.metadata_partitions.iter().filter(|name| *name != FILES);
+    Ok(names
+        .map(|name| match definitions.remove(name) {
+            Some(defined) => {
+                // Those of column statistics are a choice of columns, which grows with the table.
+                let columns = if *name == defined.kind { Vec::new() } else { defined.source_fields };
+                MetadataIndex { name: name.clone(), kind: defined.kind, columns }
+            }
+            None => MetadataIndex { name: name.clone(), kind: name.clone(), columns: Vec::new() },
+        })
+        .collect())
 }
 
 /// What [`run_metadata_build`] would do. Nothing is changed.
@@ -134,7 +167,8 @@ fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<Met
     let is_dropped = |name: &String| planned.dropped.contains(name) && !planned.added.contains(name);
     let mut after: BTreeSet<String> = planned.before.iter().filter(|name| !is_dropped(name)).cloned().collect();
     after.extend(planned.added.iter().cloned());
-    request.added.iter().try_for_each(|name| check_possible(name, &after)).map_err(in_table)?;
+    check_columns(request, &table).map_err(in_table)?;
+    added(request).try_for_each(|name| check_possible(name, &after)).map_err(in_table)?;
     if rebuilds && !planned.before.is_empty() {
         planned.dropped.clone_from(&planned.before);
         planned.added = after.iter().cloned().collect();
@@ -149,6 +183,27 @@ fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<Met
     Ok(built)
 }
 
+/// The names of the indexes that are to be added.
+fn added(request: &MetadataBuildRequest) -> impl Iterator<Item = &str> {
+    request.added.iter().map(|added| split_column(added).0)
+}
+
+/// Refuses a secondary index whose column is neither given nor defined.
+fn check_columns(request: &MetadataBuildRequest, table: &OpenTable) -> Result<()> {
+    for added in &request.added {
+        let (name, column) = split_column(added);
+        if column.is_some() || !name.starts_with("secondary_index_") {
+            continue;
+        }
+        if IndexDefinitions::load(table.storage.as_ref())?.secondary_index(name).is_err() {
+            return Err(Error::invalid_argument(format!(
+                "the index {name} is to be added without its column; name it: {name}(column)"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Makes sure that the metadata table will have an index that was asked for.
 fn check_possible(index: &str, after: &BTreeSet<String>) -> Result<()> {
     let has_base = index != "partition_stats" || after.contains("column_stats");
@@ -159,6 +214,7 @@ fn check_possible(index: &str, after: &BTreeSet<String>) -> Result<()> {
         "partition_stats" => {
             "column_stats, partitions, table version 8 or later, parquet base files, and columns without ids"
         }
+        secondary if secondary.starts_with("secondary_index_") => "table version 8 or later",
         _ => "parquet base files that were not bootstrapped, and columns without ids (schema on read)",
     };
     Err(Error::unsupported(format!("index {index} of the metadata table: it needs {needs}")))

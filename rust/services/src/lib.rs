@@ -60,7 +60,8 @@ pub mod verify;
 pub use archival::{Archival, ArchivalOptions, ArchivalResult, ArchivedInstant, plan_archival, run_archival};
 pub use bucket_merge::{BucketMergeResult, plan_bucket_merge, run_bucket_merge};
 pub use build_metadata::{
-    MetadataBuildRequest, MetadataBuildResult, plan_metadata_build, run_metadata_build, run_metadata_build_with,
+    MetadataBuildRequest, MetadataBuildResult, MetadataIndex, indexes, plan_metadata_build, run_metadata_build,
+    run_metadata_build_with,
 };
 pub use cleaning::{
     Clean, CleanedFile, Cleaning, CleaningOptions, CleaningPolicy, CleaningResult, plan_cleaning, run_cleaning,

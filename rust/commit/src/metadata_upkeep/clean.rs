@@ -45,10 +45,12 @@ impl MetadataUpkeep {
                     keys_of_statistics(&columns, cleaned)
                 }
                 PartitionKind::BloomFilters => keys_of_filters(cleaned),
-                PartitionKind::RecordIndex | PartitionKind::PartitionStats => PartitionRecords::default(),
+                PartitionKind::RecordIndex | PartitionKind::SecondaryIndex(_) | PartitionKind::PartitionStats => {
+                    PartitionRecords::default()
+                }
             };
             if !of_kind.is_empty() {
-                records.insert(*kind, of_kind);
+                records.insert(kind.clone(), of_kind);
             }
         }
         write_delta_commit(&self.folder, instant, records, &self.clock, &self.table.timeline)

@@ -91,11 +91,11 @@ impl MetadataUpkeep {
 /// Makes sure that a metadata table has what a write of the table builds upon.
 fn check(folder: &MetadataFolder, table: &Timeline, listed: &ListedPartitions) -> Result<()> {
     check_complete(table, &folder.timeline)?;
-    let kinds: Vec<PartitionKind> = listed.known.iter().copied().collect();
+    let kinds: Vec<PartitionKind> = listed.known.iter().cloned().collect();
     let threads = folder.store().requests_at_once();
     let found = parallel::map(&kinds, threads, |kind| {
-        let files = folder.files(*kind)?;
-        folder.checked_file_ids(*kind, &files).map(|_| (*kind, files))
+        let files = folder.files(kind)?;
+        folder.checked_file_ids(kind, &files).map(|_| (kind.clone(), files))
     })?;
     match found.iter().find(|(kind, _)| *kind == PartitionKind::Files) {
         Some((_, files)) => check_listing(folder, table, files),

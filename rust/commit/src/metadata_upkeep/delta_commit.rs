@@ -51,10 +51,11 @@ pub(super) fn write_checked_delta_commit(
     begin(folder, instant)?;
     let mut stats = Vec::new();
     for (kind, records) in records {
-        let written = write_partition(folder, kind, records, instant)?;
-        stats.push((kind.folder(), written));
+        let written = write_partition(folder, &kind, records, instant)?;
+        stats.push((kind, written));
     }
     check()?;
+    let stats = stats.iter().map(|(kind, stats)| (kind.folder(), stats.clone())).collect();
     complete(folder, instant, WriteOperation::UpsertPrepped, stats, clock, table)
 }
 
@@ -102,8 +103,8 @@ pub(super) fn complete(
 /// version 8 on its logs; before that they have been appended to slices, where a repeated one is read after them.
 pub(super) fn delete_unfinished(folder: &MetadataFolder, instant: &RequestedTime) -> Result<()> {
     if folder.config.layout() == TimelineLayout::V2 {
-        for kind in PartitionKind::ALL {
-            for log in folder.files(kind)?.log_files.iter().filter(|log| log.name.instant == *instant) {
+        for kind in folder.kinds()? {
+            for log in folder.files(&kind)?.log_files.iter().filter(|log| log.name.instant == *instant) {
                 folder.store().delete(&format!("{ROOT}/{}/{}", kind.folder(), log.name.name))?;
             }
         }
@@ -120,7 +121,7 @@ pub(super) fn heartbeat(instant: &RequestedTime) -> String {
 /// Writes the records of a partition, each to the file group of its key.
 fn write_partition(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     records: PartitionRecords,
     instant: &RequestedTime,
 ) -> Result<Vec<HoodieWriteStat>> {
@@ -146,7 +147,7 @@ fn write_partition(
 /// The blocks of a log file: records, then deletes.
 fn blocks(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     instant: &RequestedTime,
     records: GroupRecords<'_>,
 ) -> Result<Vec<BlockBytes>> {
@@ -164,7 +165,7 @@ fn blocks(
 }
 
 /// A block that deletes keys of a partition.
-pub(super) fn deleted_keys(kind: PartitionKind, keys: &[&str], header: &BlockHeader) -> Result<BlockBytes> {
+pub(super) fn deleted_keys(kind: &PartitionKind, keys: &[&str], header: &BlockHeader) -> Result<BlockBytes> {
     use arrow_array::{ArrayRef, RecordBatch, StringArray};
     const KEYS: &str = "key";
     let column: ArrayRef = std::sync::Arc::new(StringArray::from(keys.to_vec()));
@@ -181,7 +182,7 @@ pub(super) fn deleted_keys(kind: PartitionKind, keys: &[&str], header: &BlockHea
 /// Writes a log file of blocks after its marker.
 pub(super) fn write_log(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     log: &NextLog,
     written: (&RequestedTime, [u64; 2]),
     blocks: &[BlockBytes],
@@ -192,7 +193,7 @@ pub(super) fn write_log(
 /// Writes a log file after its marker.
 pub(super) fn write_file(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     log: &NextLog,
     (instant, [upserts, deletes]): (&RequestedTime, [u64; 2]),
     bytes: Vec<u8>,

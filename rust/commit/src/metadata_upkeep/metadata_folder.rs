@@ -73,14 +73,20 @@ impl MetadataFolder {
         Markers::below(Arc::clone(&self.store), ROOT, instant)
     }
 
+    /// The partitions that have folders.
+    pub(super) fn kinds(&self) -> Result<Vec<PartitionKind>> {
+        let entries = self.place.list("")?.unwrap_or_default();
+        Ok(entries.iter().filter_map(|entry| PartitionKind::named(entry.name())).collect())
+    }
+
     /// The files of a partition.
-    pub(super) fn files(&self, kind: PartitionKind) -> Result<PartitionFiles> {
+    pub(super) fn files(&self, kind: &PartitionKind) -> Result<PartitionFiles> {
         files_of(self.place.as_ref(), kind.folder())
     }
 
     /// The next log files of all file groups of a partition, in the order of their numbers: the hash of a key is one of
     /// these.
-    pub(super) fn next_logs(&self, kind: PartitionKind, instant: &RequestedTime) -> Result<Vec<NextLog>> {
+    pub(super) fn next_logs(&self, kind: &PartitionKind, instant: &RequestedTime) -> Result<Vec<NextLog>> {
         let files = self.files(kind)?;
         let ids = self.checked_file_ids(kind, &files)?;
         match self.config.layout() {
@@ -90,7 +96,7 @@ impl MetadataFolder {
     }
 
     /// The ids of the file groups of a partition, in the order of their numbers.
-    pub(super) fn checked_file_ids(&self, kind: PartitionKind, files: &PartitionFiles) -> Result<Vec<String>> {
+    pub(super) fn checked_file_ids(&self, kind: &PartitionKind, files: &PartitionFiles) -> Result<Vec<String>> {
         let ids = file_ids(files);
         // Before 0.11 there was no number behind that of the file group.
         let is_id = |number: u32, id: &str| {

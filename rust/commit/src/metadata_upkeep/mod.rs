@@ -42,7 +42,7 @@ pub use build::record_index_files::{IndexFiles, IndexTarget, IndexedGroup, NewRe
 pub use defects::FoundMetadata;
 pub use leftovers::MetadataLeftovers;
 pub use metadata_folder::{ROOT as METADATA_ROOT, is_defect};
-pub use options::MetadataOptions;
+pub use options::{MetadataOptions, split_column};
 pub use partition_kind::maintained_partitions;
 pub use records::bloom_filters::keeps_blooms;
 pub use records::commit_update::CommitUpdate;

@@ -21,7 +21,7 @@ const FORMAT: &str = "hfile";
 /// Writes the logs of one file group: records, then deleted keys.
 pub(super) fn write_native_logs(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     log: &NextLog,
     instant: &RequestedTime,
     records: &GroupRecords<'_>,

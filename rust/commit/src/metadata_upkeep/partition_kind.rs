@@ -1,6 +1,8 @@
 //! Partitions of the metadata table (`MetadataPartitionType`).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::Properties;
@@ -15,51 +17,64 @@ pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
 /// writer that goes on builds the same ones. Hudi keeps properties that it does not know.
 pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
 
-/// A partition that can be maintained.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// What the name of a secondary index begins with; the rest is the name that its user gave it.
+pub(super) const SECONDARY_INDEX_PREFIX: &str = "secondary_index_";
+
+/// A partition that can be maintained. Their order is that in which Hudi initialises them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum PartitionKind {
     Files,
     ColumnStats,
     BloomFilters,
     RecordIndex,
+    /// A secondary index, by the name of its folder.
+    SecondaryIndex(Arc<str>),
     PartitionStats,
 }
 
 impl PartitionKind {
-    /// All of them, in the order in which Hudi initialises them.
-    pub(super) const ALL: [Self; 5] =
+    /// Those of which a table has one at most, in the order in which Hudi initialises them.
+    pub(super) const SINGLE: [Self; 5] =
         [Self::Files, Self::ColumnStats, Self::BloomFilters, Self::RecordIndex, Self::PartitionStats];
 
     /// The folder, which is the name in the table's properties.
-    pub(super) const fn folder(self) -> &'static str {
+    pub(super) fn folder(&self) -> &str {
         match self {
             Self::Files => "files",
             Self::ColumnStats => "column_stats",
             Self::BloomFilters => "bloom_filters",
             Self::RecordIndex => "record_index",
+            Self::SecondaryIndex(name) => name,
             Self::PartitionStats => "partition_stats",
         }
     }
 
-    /// What the ids of its file groups begin with.
-    const fn file_group_prefix(self) -> &'static str {
+    /// What the ids of its file groups begin with, before the number.
+    fn file_group_prefix(&self) -> Cow<'static, str> {
         match self {
-            Self::Files => "files-",
-            Self::ColumnStats => "col-stats-",
-            Self::BloomFilters => "bloom-filters-",
-            Self::RecordIndex => "record-index-",
-            Self::PartitionStats => "partition-stats-",
+            Self::Files => "files".into(),
+            Self::ColumnStats => "col-stats".into(),
+            Self::BloomFilters => "bloom-filters".into(),
+            Self::RecordIndex => "record-index".into(),
+            // `HoodieTableMetadataUtil.getFileIDPrefix`.
+            Self::SecondaryIndex(name) => name.replace('_', "-").into(),
+            Self::PartitionStats => "partition-stats".into(),
         }
     }
 
     /// The id of a file group.
-    pub(super) fn file_group(self, number: u32) -> String {
-        format!("{}{number:04}-0", self.file_group_prefix())
+    pub(super) fn file_group(&self, number: u32) -> String {
+        format!("{}-{number:04}-0", self.file_group_prefix())
     }
 
     /// The partition of a name in the table's properties.
     pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.folder() == name)
+        let is_secondary =
+            name.strip_prefix(SECONDARY_INDEX_PREFIX).is_some_and(|rest| !rest.is_empty() && !rest.contains('/'));
+        if is_secondary {
+            return Some(Self::SecondaryIndex(name.into()));
+        }
+        Self::SINGLE.into_iter().find(|kind| kind.folder() == name)
     }
 }
 
@@ -67,10 +82,10 @@ impl PartitionKind {
 ///
 /// # Errors
 /// `Unsupported`, by name, for partitions that cannot be maintained.
-pub fn maintained_partitions(properties: &Properties) -> Result<Vec<&'static str>> {
+pub fn maintained_partitions(properties: &Properties) -> Result<Vec<String>> {
     let listed = ListedPartitions::of_properties(properties);
     listed.check_known()?;
-    Ok(listed.known.into_iter().map(PartitionKind::folder).collect())
+    Ok(listed.names())
 }
 
 /// The partitions that a table has, complete or being built.
@@ -108,10 +123,18 @@ impl ListedPartitions {
         known.chain(self.unknown.iter().cloned()).collect()
     }
 
-    /// The folders of those that it could have and does not.
-    pub(super) fn unlisted(&self) -> Vec<&'static str> {
-        let kinds = PartitionKind::ALL.into_iter().filter(|kind| !self.known.contains(kind));
-        kinds.map(PartitionKind::folder).collect()
+    /// The names of its secondary indexes.
+    pub(super) fn secondary_indexes(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().filter_map(|kind| match kind {
+            PartitionKind::SecondaryIndex(name) => Some(&**name),
+            _ => None,
+        })
+    }
+
+    /// The folders of those that it could have and does not; secondary indexes have names of their own.
+    pub(super) fn unlisted(&self) -> Vec<String> {
+        let kinds = PartitionKind::SINGLE.into_iter().filter(|kind| !self.known.contains(kind));
+        kinds.map(|kind| kind.folder().to_owned()).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -123,9 +146,9 @@ impl ListedPartitions {
         if self.unknown.is_empty() {
             return Ok(());
         }
-        let known: Vec<&str> = PartitionKind::ALL.iter().map(|kind| kind.folder()).collect();
+        let known: Vec<&str> = PartitionKind::SINGLE.iter().map(PartitionKind::folder).collect();
         Err(Error::unsupported(format!(
-            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}); set {METADATA_DROP_UNSUPPORTED}=true to drop these indexes, or write with Hudi",
+            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}, secondary indexes); set {METADATA_DROP_UNSUPPORTED}=true to drop these indexes, or write with Hudi",
             self.unknown.join(", "),
             known.join(", "),
         )))
@@ -144,16 +167,16 @@ mod tests {
     #[test]
     fn partitions_of_either_property_are_listed() {
         let found = listed("files,column_stats", "record_index");
-        let folders: Vec<&str> = found.known.iter().map(|kind| kind.folder()).collect();
+        let folders: Vec<&str> = found.known.iter().map(PartitionKind::folder).collect();
         assert_eq!(folders, ["files", "column_stats", "record_index"]);
         assert!(found.check_known().is_ok() && !found.is_empty() && listed("", "").is_empty());
     }
 
     #[test]
     fn unknown_partitions_are_refused_by_name() {
-        let error = listed("files,secondary_index_x", "expr_index_y").check_known().unwrap_err();
+        let error = listed("files,vector_index_x", "expr_index_y").check_known().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
-        assert!(error.to_string().contains("secondary_index_x, expr_index_y (supported"), "{error}");
+        assert!(error.to_string().contains("vector_index_x, expr_index_y (supported"), "{error}");
     }
 
     #[test]

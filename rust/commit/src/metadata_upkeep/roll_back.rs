@@ -274,16 +274,16 @@ impl MetadataUpkeep {
         time: &RequestedTime,
         failed: &RequestedTime,
     ) -> Result<BTreeMap<String, u64>> {
-        let kind = PartitionKind::ALL.into_iter().find(|kind| kind.folder() == partition);
+        let kind = PartitionKind::named(partition);
         let kind = kind.ok_or_else(|| {
             Error::unsupported(format!("the rollback of the metadata table's partition {partition}")).at_instant(failed)
         })?;
         let block = rollback_block(time, failed)?;
         let mut appended = BTreeMap::new();
-        for log in self.folder.next_logs(kind, time)? {
+        for log in self.folder.next_logs(&kind, time)? {
             let wrote = |name: &String| LogFileName::parse(name).is_some_and(|name| name.file_id == log.file_id);
             if failed_logs.keys().any(wrote) {
-                write_log(&self.folder, kind, &log, (time, [0, 0]), std::slice::from_ref(&block))?;
+                write_log(&self.folder, &kind, &log, (time, [0, 0]), std::slice::from_ref(&block))?;
                 appended.insert(log.name, block.bytes().len() as u64);
             }
         }

@@ -26,7 +26,7 @@ impl MetadataUpkeep {
     /// # Errors
     /// As for [`Self::define_versions`].
     pub fn forget_definitions(store: &dyn FileStore) -> Result<()> {
-        undefine_indexes(store, &PartitionKind::ALL.map(PartitionKind::folder))
+        undefine_indexes(store, &PartitionKind::SINGLE.map(|kind| kind.folder().to_owned()))
     }
 
     /// Gives the metadata table the version of its table, if it is there and has another one. Its files stay as they

@@ -14,6 +14,7 @@ use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::commit_update::CommitUpdate;
 use super::records::indexed_columns::{ColumnChoice, IndexDefinitions};
 use super::records::partition_records::{PartitionRecords, Records};
+use super::records::secondary_index::SecondaryIndex;
 use super::records::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
 use mortice_base::error::{Error, Result};
@@ -104,6 +105,7 @@ impl MetadataUpkeep {
         if listed.known.contains(&PartitionKind::RecordIndex) {
             definitions.check_record_index()?;
         }
+        listed.secondary_indexes().try_for_each(|name| definitions.secondary_index(name).map(drop))?;
         let (table, clock) = (Arc::clone(table), Clock::new(&table.config, folder.store().time()));
         let columns = options.columns.clone();
         Ok(Self { table, folder, clock, listed, definitions, columns })
@@ -167,7 +169,7 @@ impl MetadataUpkeep {
         let listed = ListedPartitions::of_properties(&table.config.properties);
         let names = |kinds: &[PartitionKind]| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
         let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);
-        let unlisted = listed.unlisted().into_iter().map(str::to_owned).collect();
+        let unlisted = listed.unlisted();
         let mut planned = PlannedPartitions { before: listed.names(), unlisted, ..PlannedPartitions::default() };
         if !options.is_enabled() {
             planned.dropped.clone_from(&planned.before);
@@ -292,8 +294,12 @@ impl MetadataUpkeep {
                 }
                 PartitionKind::BloomFilters => bloom_filters::of_commit(&self.folder, instant, update)?,
                 PartitionKind::RecordIndex => record_index::of_commit(&self.folder, &self.table, instant, update)?,
+                PartitionKind::SecondaryIndex(name) => {
+                    let (column, version) = self.definitions.secondary_index(name)?;
+                    SecondaryIndex { name, column, version }.of_commit(schema, &self.table, instant, update)?
+                }
             };
-            Ok((*kind, records))
+            Ok((kind.clone(), records))
         };
         self.listed.check_known()?;
         self.listed.known.iter().map(records).collect()

@@ -42,7 +42,12 @@ pub(super) fn is_due(metadata: &Timeline) -> bool {
 }
 
 /// Completes pending cleans, and runs a new one if it is due. Returns whether anything changed.
-pub(super) fn clean(metadata: &mut ServiceTable, clock: &Clock, data: &Timeline, partitions: &[&str]) -> Result<bool> {
+pub(super) fn clean(
+    metadata: &mut ServiceTable,
+    clock: &Clock,
+    data: &Timeline,
+    partitions: &[String],
+) -> Result<bool> {
     let pending: Vec<RequestedTime> =
         metadata.timeline.pending(Action::Clean).map(|clean| clean.requested_time.clone()).collect();
     let mut is_changed = false;

@@ -47,7 +47,7 @@ pub(super) struct MetadataCompaction<'a> {
     pub(super) data: &'a Timeline,
     pub(super) clock: &'a Clock,
     /// The folders of partitions.
-    pub(super) partitions: &'a [&'static str],
+    pub(super) partitions: &'a [String],
     pub(super) options: &'a MetadataServiceOptions,
 }
 

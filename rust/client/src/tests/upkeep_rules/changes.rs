@@ -22,7 +22,7 @@ const INDEXES: [(&str, &str); 4] = [
     ("record_index", "hoodie.metadata.record.index.enable"),
     ("partition_stats", "hoodie.metadata.index.partition.stats.enable"),
 ];
-const UNKNOWN: &str = "secondary_index_x";
+const UNKNOWN: &str = "vector_index_x";
 
 type GivenOptions = Vec<(&'static str, &'static str)>;
 

@@ -112,17 +112,17 @@ fn a_clean_that_was_stopped_anywhere_is_repeated() {
 fn a_clean_is_refused_with_a_partition_that_is_not_maintained() {
     let (by_hand, cleaned) = cleaned(9);
     update_properties(by_hand.store().as_ref(), |properties| {
-        let listed = format!("{},secondary_index_x", properties.get(COMPLETED).unwrap_or_default());
+        let listed = format!("{},vector_index_x", properties.get(COMPLETED).unwrap_or_default());
         properties.set(COMPLETED, &listed);
         Ok(())
     })
     .unwrap();
     let error = by_hand.upkeep_in(by_hand.store()).err().unwrap();
-    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("secondary_index_x"), "{error}");
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("vector_index_x"), "{error}");
     // Options that drop it at the next write do not let this clean go on without it.
     let by_hand = ByHand { given: vec![("mortice.metadata.drop_unsupported", "true")], ..by_hand };
     let before = by_hand.files_below(".hoodie/metadata");
     let error = by_hand.upkeep().write_clean(&time(4), &cleaned).unwrap_err();
-    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("secondary_index_x"), "{error}");
+    assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("vector_index_x"), "{error}");
     assert_eq!(by_hand.files_below(".hoodie/metadata"), before);
 }

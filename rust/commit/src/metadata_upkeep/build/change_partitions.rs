@@ -11,7 +11,7 @@ use super::wanted_partitions::{PartitionChanges, partition_changes};
 use crate::metadata_upkeep::options::MetadataOptions;
 use crate::metadata_upkeep::partition_kind::{ListedPartitions, PartitionKind};
 use crate::metadata_upkeep::records::indexed_columns::{ColumnChoice, IndexDefinitions, undefine_indexes};
-use mortice_base::error::Result;
+use mortice_base::error::{Error, Result};
 use mortice_merge::config::TimelineLayout;
 use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
@@ -26,12 +26,13 @@ pub(in crate::metadata_upkeep) fn decided_changes(
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
     let PartitionChanges { mut added, mut dropped } = partition_changes(&table.config, options, listed)?;
+    check_columns(store, options, &added, listed)?;
     let has_to_wait = table.config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some();
     if has_to_wait {
         added.clear();
     } else if rebuilds_statistics(store, table, &options.columns, listed)? {
         let statistics = [PartitionKind::ColumnStats, PartitionKind::PartitionStats];
-        let kept = statistics.into_iter().filter(|kind| listed.known.contains(kind) && !dropped.contains(kind));
+        let kept = statistics.clone().into_iter().filter(|kind| listed.known.contains(kind) && !dropped.contains(kind));
         added.extend(kept);
         added.sort_unstable();
         added.dedup();
@@ -56,16 +57,46 @@ pub(in crate::metadata_upkeep) fn change_partitions(
     if !dropped.is_empty() {
         let names: Vec<String> = dropped.iter().map(|kind| kind.folder().to_owned()).collect();
         let (again, left): (Vec<PartitionKind>, Vec<PartitionKind>) =
-            dropped.iter().copied().partition(|kind| added.contains(kind));
-        let folders = |kinds: Vec<PartitionKind>| kinds.into_iter().map(PartitionKind::folder).collect::<Vec<_>>();
+            dropped.iter().cloned().partition(|kind| added.contains(kind));
+        let folders = |kinds: Vec<PartitionKind>| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
         drop_partitions(store, &names, &folders(again))?;
         let left = folders(left);
         undefine_indexes(store.as_ref(), &left)?;
     }
     if !added.is_empty() {
-        add_partitions(store, table, &added, &options.columns, builder)?;
+        add_partitions(store, table, &added, options, builder)?;
     }
     Ok(!dropped.is_empty() || !added.is_empty())
+}
+
+/// Refuses to create an index that is there, of another column, and one whose column is not known.
+fn check_columns(
+    store: &Arc<dyn FileStore>,
+    options: &MetadataOptions,
+    added: &[PartitionKind],
+    listed: &ListedPartitions,
+) -> Result<()> {
+    for kind in added {
+        let PartitionKind::SecondaryIndex(name) = kind else { continue };
+        if options.created_column(name).is_none()
+            && IndexDefinitions::load(store.as_ref())?.secondary_index(name).is_err()
+        {
+            return Err(Error::invalid_argument(format!(
+                "the index {name} is to be added without its column; name it: {name}(column)"
+            )));
+        }
+    }
+    for name in listed.secondary_indexes() {
+        let Some(column) = options.created_column(name) else { continue };
+        let definitions = IndexDefinitions::load(store.as_ref())?;
+        let (known, _) = definitions.secondary_index(name)?;
+        if known != column {
+            return Err(Error::invalid_argument(format!(
+                "the index {name} is there, of the column {known:?}; drop it before it is created of {column:?}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn rebuilds_statistics(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::commit::update_properties;
 use crate::metadata_upkeep::metadata_folder::ROOT;
-use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, ListedPartitions, TO_REBUILD};
+use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, ListedPartitions, PartitionKind, TO_REBUILD};
 use crate::metadata_upkeep::records::indexed_columns::undefine_indexes;
 use mortice_base::error::Result;
 use mortice_merge::config::{Properties, PropertiesFile};
@@ -46,7 +46,7 @@ pub(in crate::metadata_upkeep) fn drop_metadata_table(
 pub(in crate::metadata_upkeep) fn drop_partitions(
     store: &Arc<dyn FileStore>,
     names: &[String],
-    rebuilt: &[&str],
+    rebuilt: &[String],
 ) -> Result<()> {
     let without = |properties: &mut PropertiesFile, key: &str| {
         let left = properties.properties().list(&[key]);
@@ -60,7 +60,7 @@ pub(in crate::metadata_upkeep) fn drop_partitions(
         without(properties, INFLIGHT);
         without(properties, TO_REBUILD);
         let mut waiting = properties.properties().list(&[TO_REBUILD]);
-        waiting.extend(rebuilt.iter().map(|name| (*name).to_owned()));
+        waiting.extend(rebuilt.iter().cloned());
         if waiting.is_empty() {
             properties.remove(TO_REBUILD);
         } else {
@@ -89,7 +89,12 @@ pub(in crate::metadata_upkeep) fn delete_unlisted(store: &Arc<dyn FileStore>, li
     if listed.is_empty() {
         return delete_below(store.as_ref(), ROOT);
     }
-    let unlisted = listed.unlisted();
+    let mut unlisted = listed.unlisted();
+    // Secondary indexes have names of their own.
+    let entries = store.list(ROOT)?.unwrap_or_default();
+    let kinds = entries.iter().filter_map(|entry| PartitionKind::named(entry.name()));
+    let left = kinds.filter(|kind| matches!(kind, PartitionKind::SecondaryIndex(_)) && !listed.known.contains(kind));
+    unlisted.extend(left.map(|kind| kind.folder().to_owned()));
     unlisted.iter().try_for_each(|name| delete_below(store.as_ref(), &format!("{ROOT}/{name}")))?;
     undefine_indexes(store.as_ref(), &unlisted)
 }
@@ -160,7 +165,8 @@ mod tests {
     fn partitions_leave_all_lists_and_those_to_build_again_are_remembered() {
         let folder =
             table("files,column_stats,record_index", &[(INFLIGHT, "bloom_filters"), (TO_REBUILD, "column_stats")]);
-        drop_partitions(&store(&folder), &owned(&["column_stats", "bloom_filters"]), &["bloom_filters"]).unwrap();
+        drop_partitions(&store(&folder), &owned(&["column_stats", "bloom_filters"]), &owned(&["bloom_filters"]))
+            .unwrap();
         let expected = [owned(&["files", "record_index"]), Vec::new(), owned(&["bloom_filters"])];
         assert_eq!(lists(&folder), expected);
         assert!(!left(&folder).contains(&FILES[2]) && left(&folder).len() == 5);

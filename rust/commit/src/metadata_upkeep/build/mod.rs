@@ -10,6 +10,7 @@
 //! | `drop_metadata_table` | deletes it, or partitions of it |
 //! | `index_builder` | reads the files of a table, in this process or elsewhere |
 //! | `record_index_files` | base files of a new record index |
+//! | `secondary_index_files` | base files of a new secondary index |
 //! | `listing_records` | records of a table, from a listing |
 //! | `file_ranges` | ranges of columns of files that are there already |
 
@@ -22,4 +23,5 @@ pub(in crate::metadata_upkeep) mod listing_records;
 pub(in crate::metadata_upkeep) mod new_metadata_table;
 pub(in crate::metadata_upkeep) mod new_partition;
 pub(in crate::metadata_upkeep) mod record_index_files;
+pub(in crate::metadata_upkeep) mod secondary_index_files;
 pub(in crate::metadata_upkeep) mod wanted_partitions;

@@ -1,7 +1,7 @@
 //! A new metadata table (`HoodieBackedTableMetadataWriter.initializeFromFilesystem`). The order of the file operations
 //! is described in `docs/write-protocol.md`: the table's properties name a partition once it is complete.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,16 +18,18 @@ use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT};
 use crate::metadata_upkeep::options::MetadataOptions;
 use crate::metadata_upkeep::partition_kind::{COMPLETED, INFLIGHT, PartitionKind, TO_REBUILD};
 use crate::metadata_upkeep::records::indexed_columns::{
-    ColumnChoice, DEFINITIONS, column_stats_definition, define_index, new_columns, record_index_definition,
+    ColumnChoice, IndexDefinitions, column_stats_definition, define_index, new_columns, record_index_definition,
+    secondary_index_definition,
 };
 use crate::metadata_upkeep::records::partition_records::Records;
 use crate::metadata_upkeep::records::record_schema::RecordSchema;
+use crate::metadata_upkeep::records::secondary_index::{SecondaryIndex, values_of_table};
 use mortice_avro::Schema;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_merge::config::{PropertiesFile, TableConfig, TimelineLayout};
 use mortice_storage::FileStore;
-use mortice_table::metadata_table::is_init_instant;
+use mortice_table::metadata_table::{DEFINITIONS, SecondaryIndexVersion, is_init_instant};
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Action;
 
@@ -51,9 +53,11 @@ pub(in crate::metadata_upkeep) fn create_metadata_table(
     if wanted.is_empty() {
         return Ok(false);
     }
+    // What cannot be built is refused before anything is changed.
+    secondary_indexes(store.as_ref(), table, &wanted, options)?;
     delete_below(store.as_ref(), ROOT)?;
     create_folders(store.as_ref(), &table.config)?;
-    add_partitions(store, table, &wanted, &options.columns, builder)?;
+    add_partitions(store, table, &wanted, options, builder)?;
     Ok(true)
 }
 
@@ -76,13 +80,16 @@ pub(in crate::metadata_upkeep) fn add_partitions(
     store: &Arc<dyn FileStore>,
     table: &OpenTable,
     wanted: &[PartitionKind],
-    choice: &ColumnChoice,
+    options: &MetadataOptions,
     builder: &dyn IndexBuilder,
 ) -> Result<()> {
-    let config = &table.config;
+    let (config, choice) = (&table.config, &options.columns);
+    let secondary = secondary_indexes(store.as_ref(), table, wanted, options)?;
     let schema = RecordSchema::of_version(config.version);
     let mut records = records_of_table(table, schema, builder, wanted, choice)?;
-    let slices = if wanted.contains(&PartitionKind::RecordIndex) { indexed_slices(table)? } else { Vec::new() };
+    let has_keys = |kind: &PartitionKind| matches!(kind, PartitionKind::RecordIndex | PartitionKind::SecondaryIndex(_));
+    let slices = if wanted.iter().any(has_keys) { indexed_slices(table)? } else { Vec::new() };
+    let keys = if slices.is_empty() { 0 } else { builder.count_keys(table, &slices)? };
     let clock = Clock::new(config, store.time());
     remove_stopped_inits(&MetadataFolder::open(store)?, config)?;
     let mut instants = init_instants(table, &MetadataFolder::open(store)?)?;
@@ -92,17 +99,23 @@ pub(in crate::metadata_upkeep) fn add_partitions(
         let records = records.remove(kind).unwrap_or_default();
         let instant = instants.next().ok_or_else(|| Error::internal("no more init instants"))??;
         let (file_groups, contents) = match kind {
-            PartitionKind::RecordIndex => {
-                let groups = record_index_groups(builder.count_keys(table, &slices)?);
-                (groups, NewContents::Keys(builder, table, &slices))
+            PartitionKind::RecordIndex => (record_index_groups(keys), NewContents::Keys(builder, table, &slices)),
+            PartitionKind::SecondaryIndex(name) => {
+                let definition = secondary.get(&**name);
+                let (column, version) = definition.ok_or_else(|| Error::internal("an index without a definition"))?;
+                let index = SecondaryIndex { name, column, version: *version };
+                (record_index_groups(keys), NewContents::SecondaryKeys(index, table, &slices))
             }
-            kind => (file_groups(*kind), NewContents::Records(records)),
+            kind => (file_groups(kind), NewContents::Records(records)),
         };
-        let new = NewPartition { kind: *kind, file_groups, contents, instant };
+        let new = NewPartition { kind: kind.clone(), file_groups, contents, instant };
         new.write(&folder, &clock, &table.timeline)?;
     }
     if config.layout() == TimelineLayout::V2 || choice.is_given() {
         define_indexes(store.as_ref(), table, wanted, choice)?;
+    }
+    for (name, (column, version)) in &secondary {
+        define_index(store.as_ref(), name, &secondary_index_definition(name, column, *version))?;
     }
     update_properties(store.as_ref(), |properties| {
         let mut names = properties.properties().list(&[COMPLETED]);
@@ -116,6 +129,42 @@ pub(in crate::metadata_upkeep) fn add_partitions(
         Ok(())
     })?;
     Ok(())
+}
+
+/// The columns and versions of the secondary indexes that are to be built, by name: as options say of new ones, and as
+/// they are defined of others.
+fn secondary_indexes(
+    store: &dyn FileStore,
+    table: &OpenTable,
+    wanted: &[PartitionKind],
+    options: &MetadataOptions,
+) -> Result<BTreeMap<String, (String, SecondaryIndexVersion)>> {
+    let names = wanted.iter().filter_map(|kind| match kind {
+        PartitionKind::SecondaryIndex(name) => Some(&**name),
+        _ => None,
+    });
+    let mut found = BTreeMap::new();
+    let mut definitions = None;
+    for name in names {
+        let (column, version) = match options.created_column(name) {
+            Some(column) => {
+                let is_v2 = table.config.version.number() >= 9;
+                (column, if is_v2 { SecondaryIndexVersion::V2 } else { SecondaryIndexVersion::V1 })
+            }
+            None => {
+                if definitions.is_none() {
+                    definitions = Some(IndexDefinitions::load(store)?);
+                }
+                let definitions = definitions.as_ref().ok_or_else(|| Error::internal("definitions of indexes"))?;
+                definitions.secondary_index(name)?
+            }
+        };
+        if table.timeline.latest_visible().is_some() {
+            values_of_table(table, &SecondaryIndex { name, column, version })?;
+        }
+        found.insert(name.to_owned(), (column.to_owned(), version));
+    }
+    Ok(found)
 }
 
 /// The records of what the table has now.
@@ -149,12 +198,12 @@ fn records_of_table(
 }
 
 /// The file groups of a partition; of the record index at least.
-fn file_groups(kind: PartitionKind) -> u32 {
+fn file_groups(kind: &PartitionKind) -> u32 {
     match kind {
         PartitionKind::Files | PartitionKind::PartitionStats => 1,
         PartitionKind::ColumnStats => COLUMN_STATS_GROUPS,
         PartitionKind::BloomFilters => BLOOM_GROUPS,
-        PartitionKind::RecordIndex => RECORD_INDEX_GROUPS.0,
+        PartitionKind::RecordIndex | PartitionKind::SecondaryIndex(_) => RECORD_INDEX_GROUPS.0,
     }
 }
 

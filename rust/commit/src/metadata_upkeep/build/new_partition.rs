@@ -10,6 +10,7 @@ use super::base_hfile::{BaseHFileUpload, create_once};
 use super::drop_metadata_table::delete_below;
 use super::index_builder::IndexBuilder;
 use super::record_index_files::{NewRecordIndex, written};
+use super::secondary_index_files::NewSecondaryIndex;
 use crate::commit::Clock;
 use crate::metadata_upkeep::delta_commit::{complete, deleted_keys};
 use crate::metadata_upkeep::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
@@ -17,6 +18,7 @@ use crate::metadata_upkeep::native_logs::first_log;
 use crate::metadata_upkeep::partition_kind::PartitionKind;
 use crate::metadata_upkeep::records::group_records::GroupRecords;
 use crate::metadata_upkeep::records::partition_records::PartitionRecords;
+use crate::metadata_upkeep::records::secondary_index::SecondaryIndex;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice_base::row_number::at;
@@ -41,6 +43,8 @@ pub(in crate::metadata_upkeep) enum NewContents<'a> {
     Records(PartitionRecords),
     /// The keys of these slices, by a builder of indexes.
     Keys(&'a dyn IndexBuilder, &'a OpenTable, &'a [FileSlice]),
+    /// The keys that a secondary index has of the rows of these slices.
+    SecondaryKeys(SecondaryIndex<'a>, &'a OpenTable, &'a [FileSlice]),
 }
 
 impl NewPartition<'_> {
@@ -64,19 +68,23 @@ impl NewPartition<'_> {
             let file_id = kind.file_group(number);
             let (name, content) = match folder.config.version.has_native_logs() {
                 true => first_log(folder, &file_id, &instant)?,
-                false => first_block(kind, &file_id, &instant)?,
+                false => first_block(&kind, &file_id, &instant)?,
             };
             create_once(store, &format!("{path}/{name}"), &content)?;
         }
         let statuses = match contents {
             NewContents::Records(records) => {
                 let records = records.divided(at(file_groups))?;
-                let write = |number| write_base_file(folder, kind, number, &instant, &records.group(number)?);
+                let write = |number| write_base_file(folder, &kind, number, &instant, &records.group(number)?);
                 (0..file_groups).filter_map(|number| write(number).transpose()).collect::<Result<Vec<_>>>()?
             }
             NewContents::Keys(builder, table, slices) => {
                 let index = NewRecordIndex { store: folder.store(), instant: &instant, file_groups };
                 builder.write_record_index(table, slices, &index)?
+            }
+            NewContents::SecondaryKeys(index, table, slices) => {
+                let new = NewSecondaryIndex { folder, kind: &kind, instant: &instant, file_groups };
+                new.write(table, slices, &index)?
             }
         };
         let stats = statuses.iter().filter_map(WriteStatus::to_write_stat).collect();
@@ -95,7 +103,7 @@ impl NewPartition<'_> {
 }
 
 /// The name and content of a log file with an empty delete block.
-fn first_block(kind: PartitionKind, file_id: &str, instant: &RequestedTime) -> Result<(String, Bytes)> {
+fn first_block(kind: &PartitionKind, file_id: &str, instant: &RequestedTime) -> Result<(String, Bytes)> {
     let log = LogFileName::compose(file_id, instant, 1, WRITE_TOKEN)?;
     let block = deleted_keys(kind, &[], &BlockHeader::new(instant))?;
     Ok((log.name, Bytes::copy_from_slice(block.bytes())))
@@ -104,7 +112,7 @@ fn first_block(kind: PartitionKind, file_id: &str, instant: &RequestedTime) -> R
 /// Writes the base file of a file group, if it has records.
 fn write_base_file(
     folder: &MetadataFolder,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     number: u32,
     instant: &RequestedTime,
     records: &GroupRecords<'_>,

@@ -27,9 +27,9 @@ use mortice_table::plan::OpenTable;
 use mortice_write::write::{WriteStatus, WrittenFile};
 
 /// Bytes of keys that are sorted in memory.
-const SORT_MEMORY: usize = 256 << 20;
+pub(super) const SORT_MEMORY: usize = 256 << 20;
 /// Bytes of each thread, at least.
-const LEAST_BUFFER: usize = 1 << 20;
+pub(super) const LEAST_BUFFER: usize = 1 << 20;
 
 /// A record index that is written.
 pub struct NewRecordIndex<'a> {
@@ -216,7 +216,7 @@ impl<'a> IndexFiles<'a> {
         let path = self.path(file_group)?;
         let bytes =
             file.finish().map_err(|error| error.in_file(self.target.store.full_path(&format!("{ROOT}/{path}"))))?;
-        self.written.push(written(PartitionKind::RecordIndex, file_group, path, records, bytes));
+        self.written.push(written(&PartitionKind::RecordIndex, file_group, path, records, bytes));
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl<'a> IndexFiles<'a> {
 
 /// The status of a new base file.
 pub(in crate::metadata_upkeep) fn written(
-    kind: PartitionKind,
+    kind: &PartitionKind,
     file_group: u32,
     path: String,
     records: u64,

@@ -24,12 +24,22 @@ pub(in crate::metadata_upkeep) fn wanted_partitions(
 ) -> Result<Vec<PartitionKind>> {
     let is_1x = table.layout() == TimelineLayout::V2;
     let has_statistics = table.base_file_format == "PARQUET" && !table.is_bootstrapped();
-    let column_stats = options.asked(PartitionKind::ColumnStats).unwrap_or(is_1x) && has_statistics;
+    let column_stats = options.asked(&PartitionKind::ColumnStats).unwrap_or(is_1x) && has_statistics;
     let is_partitioned = !table.partition_fields.is_empty();
-    let partition_stats =
-        options.asked(PartitionKind::PartitionStats).unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
-    let record_index = options.asked(PartitionKind::RecordIndex).unwrap_or(false);
-    let bloom_filters = options.asked(PartitionKind::BloomFilters).unwrap_or(false);
+    let partition_stats = options.asked(&PartitionKind::PartitionStats).unwrap_or(column_stats)
+        && column_stats
+        && is_1x
+        && is_partitioned;
+    let mut secondary = options.secondary_indexes().peekable();
+    let has_secondary = secondary.peek().is_some() && is_1x;
+    // Queries find the rows of a secondary index through the record index.
+    let record_index = options.asked(&PartitionKind::RecordIndex).unwrap_or(has_secondary);
+    if has_secondary && !record_index {
+        return Err(Error::invalid_argument(
+            "a secondary index needs the record index: drop the secondary indexes before it",
+        ));
+    }
+    let bloom_filters = options.asked(&PartitionKind::BloomFilters).unwrap_or(false);
     if (record_index || bloom_filters) && !table.populate_meta_fields {
         return Err(Error::unsupported(
             "a record index or Bloom filters in the metadata table of a table without meta columns (hoodie.populate.meta.fields=false)",
@@ -40,9 +50,12 @@ pub(in crate::metadata_upkeep) fn wanted_partitions(
         PartitionKind::ColumnStats => column_stats,
         PartitionKind::BloomFilters => bloom_filters,
         PartitionKind::RecordIndex => record_index,
+        PartitionKind::SecondaryIndex(_) => has_secondary,
         PartitionKind::PartitionStats => partition_stats,
     };
-    Ok(PartitionKind::ALL.into_iter().filter(is_wanted).collect())
+    let mut wanted: Vec<PartitionKind> = PartitionKind::SINGLE.into_iter().chain(secondary).filter(is_wanted).collect();
+    wanted.sort_unstable();
+    Ok(wanted)
 }
 
 /// What options say of the partitions of a metadata table that is there.
@@ -62,35 +75,46 @@ pub(in crate::metadata_upkeep) fn partition_changes(
 ) -> Result<PartitionChanges> {
     let wanted = wanted_partitions(table, options)?;
     let has_column_stats =
-        options.asked(PartitionKind::ColumnStats).unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
+        options.asked(&PartitionKind::ColumnStats).unwrap_or(listed.known.contains(&PartitionKind::ColumnStats));
     let is_added = |kind: &PartitionKind| {
         let is_asked = match kind {
             PartitionKind::Files => false,
             // The statistics of partitions come with those of files, and not without them.
             PartitionKind::PartitionStats => {
-                has_column_stats && options.asked(*kind).or(options.asked(PartitionKind::ColumnStats)) == Some(true)
+                has_column_stats && options.asked(kind).or(options.asked(&PartitionKind::ColumnStats)) == Some(true)
             }
-            _ => options.asked(*kind) == Some(true),
+            PartitionKind::RecordIndex => {
+                options.asked(kind) == Some(true) || options.secondary_indexes().next().is_some()
+            }
+            _ => options.asked(kind) == Some(true),
         };
         is_asked && wanted.contains(kind) && !listed.known.contains(kind)
     };
     let is_dropped = |kind: &PartitionKind| {
         let is_asked = match kind {
             PartitionKind::Files => false,
-            PartitionKind::PartitionStats => !has_column_stats || options.asked(*kind) == Some(false),
-            _ => options.asked(*kind) == Some(false),
+            PartitionKind::PartitionStats => !has_column_stats || options.asked(kind) == Some(false),
+            _ => options.asked(kind) == Some(false),
         };
         is_asked && listed.known.contains(kind)
     };
-    let chosen =
-        |is_chosen: &dyn Fn(&PartitionKind) -> bool| PartitionKind::ALL.into_iter().filter(is_chosen).collect();
-    Ok(PartitionChanges { added: chosen(&is_added), dropped: chosen(&is_dropped) })
+    let added = wanted.iter().filter(|kind| is_added(kind)).cloned().collect();
+    let dropped: Vec<PartitionKind> = listed.known.iter().filter(|kind| is_dropped(kind)).cloned().collect();
+    let is_left = |name: &&str| !dropped.iter().any(|kind| kind.folder() == *name);
+    if let Some(name) =
+        listed.secondary_indexes().find(is_left).filter(|_| dropped.contains(&PartitionKind::RecordIndex))
+    {
+        return Err(Error::invalid_argument(format!(
+            "the index {name} needs the record index, which is to be dropped; drop {name} first"
+        )));
+    }
+    Ok(PartitionChanges { added, dropped })
 }
 
 /// Options by which a new metadata table gets the partitions that a table has, unless `options` say otherwise: none if
 /// the table has no metadata table.
 pub(in crate::metadata_upkeep) fn options_for(options: &MetadataOptions, listed: &ListedPartitions) -> MetadataOptions {
-    let others = PartitionKind::ALL.into_iter().filter(|kind| !listed.known.contains(kind));
+    let others = PartitionKind::SINGLE.into_iter().filter(|kind| !listed.known.contains(kind));
     options_with(options, listed).or(others, false)
 }
 
@@ -99,7 +123,7 @@ pub(in crate::metadata_upkeep) fn options_with(
     options: &MetadataOptions,
     listed: &ListedPartitions,
 ) -> MetadataOptions {
-    options.clone().or(listed.known.iter().copied(), true)
+    options.clone().or(listed.known.iter().cloned(), true)
 }
 
 #[cfg(test)]
@@ -113,7 +137,7 @@ mod tests {
     const RECORD_INDEX: &str = "hoodie.metadata.global.record.level.index.enable";
     const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
 
-    fn wanted(version: &str, partition: &str, options: &[(&str, &str)]) -> Result<Vec<&'static str>> {
+    fn wanted(version: &str, partition: &str, options: &[(&str, &str)]) -> Result<Vec<String>> {
         let entries = [
             ("hoodie.table.name", "t"),
             ("hoodie.table.version", version),
@@ -121,7 +145,7 @@ mod tests {
         ];
         let table = TableConfig::from_properties(entries.into_iter().collect::<Properties>())?;
         let options = MetadataOptions::resolve(&WriteOptions::resolve(options.iter().copied())?)?;
-        Ok(wanted_partitions(&table, &options)?.into_iter().map(PartitionKind::folder).collect())
+        Ok(wanted_partitions(&table, &options)?.into_iter().map(|kind| kind.folder().to_owned()).collect())
     }
 
     #[test]
@@ -162,21 +186,23 @@ mod tests {
     fn only_what_options_name_is_added_or_dropped() {
         let changes = |options: &[(&str, &str)], names: &str| {
             let found = partition_changes(&table("9", &[]), &given(options), &listed(names)).unwrap();
-            [found.added, found.dropped].map(|kinds| kinds.into_iter().map(PartitionKind::folder).collect::<Vec<_>>())
+            [found.added, found.dropped]
+                .map(|kinds| kinds.into_iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>())
         };
-        let none: Vec<&str> = Vec::new();
+        let none: Vec<String> = Vec::new();
         assert_eq!(changes(&[], "files"), [none.clone(), none.clone()]);
         assert_eq!(changes(&[], "files,column_stats,partition_stats,record_index"), [none.clone(), none.clone()]);
-        let both = vec!["column_stats", "partition_stats"];
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let both = names(&["column_stats", "partition_stats"]);
         assert_eq!(changes(&[(COLUMN_STATS, "true")], "files"), [both.clone(), none.clone()]);
         let all = "files,column_stats,partition_stats";
         assert_eq!(changes(&[(COLUMN_STATS, "false")], all), [none.clone(), both]);
-        assert_eq!(changes(&[(PARTITION_STATS, "false")], all), [none.clone(), vec!["partition_stats"]]);
+        assert_eq!(changes(&[(PARTITION_STATS, "false")], all), [none.clone(), names(&["partition_stats"])]);
         // Without statistics of files they would be dropped by the next write, and added by the one after it.
         assert_eq!(changes(&[(PARTITION_STATS, "true")], "files"), [none.clone(), none.clone()]);
         for name in [RECORD_INDEX, "hoodie.metadata.record.index.enable"] {
-            assert_eq!(changes(&[(name, "true")], "files"), [vec!["record_index"], none.clone()], "{name}");
-            assert_eq!(changes(&[(name, "false")], "files,record_index"), [none.clone(), vec!["record_index"]]);
+            assert_eq!(changes(&[(name, "true")], "files"), [names(&["record_index"]), none.clone()], "{name}");
+            assert_eq!(changes(&[(name, "false")], "files,record_index"), [none.clone(), names(&["record_index"])]);
             assert_eq!(changes(&[(name, "true")], "files,record_index"), [none.clone(), none.clone()], "{name}");
         }
     }
@@ -185,7 +211,7 @@ mod tests {
     fn a_table_that_cannot_have_an_index_is_not_given_one() {
         let wanted = |more: &[(&str, &str)], options: &[(&str, &str)]| {
             let found = wanted_partitions(&table("9", more), &given(options))?;
-            Ok::<_, Error>(found.into_iter().map(PartitionKind::folder).collect::<Vec<_>>())
+            Ok::<_, Error>(found.into_iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>())
         };
         let asked = [(COLUMN_STATS, "true"), (PARTITION_STATS, "true")];
         assert_eq!(wanted(&[("hoodie.table.base.file.format", "ORC")], &asked).unwrap(), ["files"]);
@@ -203,7 +229,7 @@ mod tests {
         let again = |options: &[(&str, &str)], names: &str| {
             let options = options_for(&given(options), &listed(names));
             let found = wanted_partitions(&table("9", &[]), &options).unwrap();
-            found.into_iter().map(PartitionKind::folder).collect::<Vec<_>>()
+            found.into_iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(again(&[], "files"), ["files"]);
         assert_eq!(again(&[], "files,record_index"), ["files", "record_index"]);

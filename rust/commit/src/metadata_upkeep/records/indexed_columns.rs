@@ -5,10 +5,9 @@
 //! statistics are written of the columns that the file names and of those that a Hudi writer would add by default: the
 //! next one names them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::column_kind::{ColumnKind, IndexVersion};
@@ -18,9 +17,8 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
 use mortice_merge::config::{TableConfig, TimelineLayout, option_names};
 use mortice_storage::FileStore;
+use mortice_table::metadata_table::{DEFINITIONS, IndexDefinitions as DefinedIndexes, SecondaryIndexVersion};
 
-/// The definitions of a table's indexes.
-pub(in crate::metadata_upkeep) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
 /// The default of `hoodie.metadata.index.column.stats.max.columns.to.index`.
 const MAX_COLUMNS: usize = 32;
 /// Attempts to replace the definitions while other writers do.
@@ -78,24 +76,9 @@ impl ColumnChoice {
     }
 }
 
-#[derive(Deserialize)]
-struct Definitions {
-    #[serde(rename = "indexDefinitions")]
-    definitions: BTreeMap<String, Definition>,
-}
-
-#[derive(Deserialize, Default)]
-struct Definition {
-    #[serde(rename = "sourceFields", default)]
-    source_fields: Vec<String>,
-    #[serde(rename = "indexOptions", default)]
-    options: BTreeMap<String, String>,
-    version: Option<String>,
-}
-
 /// What the definitions of a table's indexes say.
 #[derive(Default)]
-pub(in crate::metadata_upkeep) struct IndexDefinitions(BTreeMap<String, Definition>);
+pub(in crate::metadata_upkeep) struct IndexDefinitions(DefinedIndexes);
 
 /// Whether the record index of a table has a location of a key for each partition, not for the table.
 ///
@@ -108,19 +91,17 @@ pub fn is_record_index_partitioned(store: &dyn FileStore) -> Result<bool> {
 impl IndexDefinitions {
     /// Reads them; none if there is no such file, as in tables of Hudi 0.x.
     pub(in crate::metadata_upkeep) fn load(store: &dyn FileStore) -> Result<Self> {
-        let bytes = match store.get(DEFINITIONS) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error),
-        };
-        let parsed = serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?;
-        let Definitions { definitions } = parsed;
-        Ok(Self(definitions))
+        DefinedIndexes::load(store).map(Self)
+    }
+
+    /// The column and the version of a secondary index.
+    pub(in crate::metadata_upkeep) fn secondary_index(&self, name: &str) -> Result<(&str, SecondaryIndexVersion)> {
+        self.0.secondary_index(name)
     }
 
     /// Whether the record index has a location of a key for each partition, not for the table.
     fn is_record_index_partitioned(&self) -> bool {
-        let options = self.0.get("record_index").map(|definition| &definition.options);
+        let options = self.0.0.get("record_index").map(|definition| &definition.options);
         options.and_then(|options| options.get("isPartitioned")).is_some_and(|value| value == "true")
     }
 
@@ -143,7 +124,8 @@ impl IndexDefinitions {
     ) -> bool {
         let chosen = new_columns(table, schema, choice).columns;
         let chosen: BTreeSet<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
-        let defined = self.0.get("column_stats").map(|definition| definition.source_fields.iter().map(String::as_str));
+        let defined =
+            self.0.0.get("column_stats").map(|definition| definition.source_fields.iter().map(String::as_str));
         choice.is_given() && defined.map(BTreeSet::from_iter) != Some(chosen)
     }
 
@@ -154,7 +136,7 @@ impl IndexDefinitions {
         schema: &Schema,
         choice: &ColumnChoice,
     ) -> IndexedColumns {
-        let definition = self.0.get("column_stats");
+        let definition = self.0.0.get("column_stats");
         let version = match definition.and_then(|definition| definition.version.as_deref()) {
             Some("V2") => IndexVersion::V2,
             Some(_) => IndexVersion::V1,
@@ -210,11 +192,11 @@ pub(in crate::metadata_upkeep) fn define_index(
 }
 
 /// Removes the definitions of indexes that are dropped.
-pub(in crate::metadata_upkeep) fn undefine_indexes(store: &dyn FileStore, names: &[&str]) -> Result<()> {
+pub(in crate::metadata_upkeep) fn undefine_indexes(store: &dyn FileStore, names: &[String]) -> Result<()> {
     change_definitions(store, |all| {
         let definitions = all.as_mut().and_then(|all| all.get_mut("indexDefinitions")?.as_object_mut());
         let Some(definitions) = definitions else { return Ok(false) };
-        Ok(names.iter().filter(|name| definitions.remove(**name).is_some()).count() > 0)
+        Ok(names.iter().filter(|name| definitions.remove(*name).is_some()).count() > 0)
     })
 }
 
@@ -282,6 +264,25 @@ pub(in crate::metadata_upkeep) fn record_index_definition() -> serde_json::Value
         "sourceFields": [],
         "indexOptions": {"isPartitioned": "false"},
         "version": "V1",
+    })
+}
+
+/// The definition of a secondary index of a column.
+pub(in crate::metadata_upkeep) fn secondary_index_definition(
+    name: &str,
+    column: &str,
+    version: SecondaryIndexVersion,
+) -> serde_json::Value {
+    json!({
+        "indexName": name,
+        "indexType": "secondary_index",
+        "indexFunction": "identity",
+        "sourceFields": [column],
+        "indexOptions": {},
+        "version": match version {
+            SecondaryIndexVersion::V1 => "V1",
+            SecondaryIndexVersion::V2 => "V2",
+        },
     })
 }
 
@@ -376,7 +377,8 @@ mod tests {
 
     fn definitions(columns: &str, version: &str) -> IndexDefinitions {
         let text = format!(r#"{{"sourceFields":[{columns}],"version":"{version}"}}"#);
-        IndexDefinitions(BTreeMap::from([("column_stats".to_owned(), serde_json::from_str(&text).unwrap())]))
+        let definition = ("column_stats".to_owned(), serde_json::from_str(&text).unwrap());
+        IndexDefinitions(DefinedIndexes(std::iter::once(definition).collect()))
     }
 
     #[test]
@@ -448,7 +450,7 @@ mod tests {
     fn definitions_of_other_indexes_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let store = LocalStorage::new(&folder.path().to_string_lossy(), true);
-        undefine_indexes(&store, &["column_stats"]).unwrap();
+        undefine_indexes(&store, &["column_stats".to_owned()]).unwrap();
         assert!(!is_record_index_partitioned(&store).unwrap());
         let own = json!({"indexName": "expr", "sourceFields": ["a"], "unknown": [1, {"x": null}]});
         define_index(&store, "expr", &own).unwrap();
@@ -458,7 +460,7 @@ mod tests {
         assert_eq!(refused.kind(), ErrorKind::Unsupported);
         define_index(&store, "record_index", &record_index_definition()).unwrap();
         IndexDefinitions::load(&store).unwrap().check_record_index().unwrap();
-        undefine_indexes(&store, &["record_index", "none"]).unwrap();
+        undefine_indexes(&store, &["record_index".to_owned(), "none".to_owned()]).unwrap();
         let (bytes, _) = store.get(DEFINITIONS).unwrap();
         let left: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(left, json!({"indexDefinitions": {"expr": own}}));

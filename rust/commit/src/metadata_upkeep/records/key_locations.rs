@@ -9,7 +9,7 @@ use super::group_records::GroupRecords;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
 use mortice_merge::spill::{AppendedBytes, SpillFolder};
-use mortice_table::metadata_table::shard;
+use mortice_table::metadata_table::{SecondaryIndexVersion, shard};
 
 /// In place of a record's number: the key is deleted.
 const DELETED: u32 = u32::MAX;
@@ -21,15 +21,22 @@ pub(in crate::metadata_upkeep) struct KeyLocations {
     entries: AppendedBytes,
     records: Vec<Vec<u8>>,
     is_empty: bool,
+    /// Of keys of a secondary index: by which part they are divided.
+    version: Option<SecondaryIndexVersion>,
 }
 
 impl Default for KeyLocations {
     fn default() -> Self {
-        Self { entries: AppendedBytes::new(SpillFolder::new(None)), records: Vec::new(), is_empty: true }
+        Self { entries: AppendedBytes::new(SpillFolder::new(None)), records: Vec::new(), is_empty: true, version: None }
     }
 }
 
 impl KeyLocations {
+    /// No keys of a secondary index.
+    pub(in crate::metadata_upkeep) fn of_secondary_index(version: SecondaryIndexVersion) -> Self {
+        Self { version: Some(version), ..Self::default() }
+    }
+
     /// Adds a record, which many keys can have. Returns its number.
     pub(in crate::metadata_upkeep) fn add_record(&mut self, record: Vec<u8>) -> Result<u32> {
         let number = u32::try_from(self.records.len()).ok().filter(|number| *number < DELETED);
@@ -67,7 +74,8 @@ impl KeyLocations {
         let mut place = 0;
         while place < keys.entries.len() {
             let (key, _) = keys.entry(place)?;
-            let (len, group) = (key.len(), shard::number_of(key, groups));
+            let hashed = self.version.map_or(key, |version| version.hashed_part(key));
+            let (len, group) = (key.len(), shard::number_of(hashed, groups));
             let places = keys.places.get_mut(at(group));
             places.ok_or_else(|| Error::internal("a record key without a file group"))?.push(place);
             place = place.saturating_add(HEADER).saturating_add(len);

@@ -13,6 +13,8 @@
 //! | `stored_statistics` | statistics that the metadata table has |
 //! | `bloom_filters` | records of Bloom filters of base files |
 //! | `record_index` | records of record keys' locations |
+//! | `secondary_index` | records of a secondary index |
+//! | `indexed_values` | the keys that a secondary index has of rows |
 //! | `key_locations` | these records, set aside in files, by file group |
 //! | `group_records` | records of one file group |
 //! | `partition_records` | the records of a commit |
@@ -27,6 +29,7 @@ pub(in crate::metadata_upkeep) mod file_keys;
 pub(in crate::metadata_upkeep) mod files;
 pub(in crate::metadata_upkeep) mod group_records;
 pub(in crate::metadata_upkeep) mod indexed_columns;
+pub(in crate::metadata_upkeep) mod indexed_values;
 pub(in crate::metadata_upkeep) mod key_locations;
 pub(in crate::metadata_upkeep) mod partition_records;
 pub(in crate::metadata_upkeep) mod partition_stats;
@@ -34,4 +37,5 @@ pub(in crate::metadata_upkeep) mod record_bytes;
 pub(in crate::metadata_upkeep) mod record_index;
 pub(in crate::metadata_upkeep) mod record_schema;
 pub(in crate::metadata_upkeep) mod removed_partitions;
+pub(in crate::metadata_upkeep) mod secondary_index;
 pub(in crate::metadata_upkeep) mod stored_statistics;

@@ -45,7 +45,7 @@ pub(in crate::metadata_upkeep) fn of_commit<'m>(
         WriteOperation::InsertOverwrite | WriteOperation::InsertOverwriteTable => BTreeMap::new(),
         _ => {
             let wanted: BTreeSet<String> = partitions.iter().flat_map(|partition| keys_of(partition)).collect();
-            stored_statistics(metadata()?, PartitionKind::PartitionStats, &wanted)?
+            stored_statistics(metadata()?, &PartitionKind::PartitionStats, &wanted)?
         }
     };
     let ranges = ranges(columns, update)?;

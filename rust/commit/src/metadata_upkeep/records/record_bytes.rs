@@ -14,6 +14,7 @@ enum Member {
     BloomFilter,
     ColumnStats,
     RecordIndex,
+    SecondaryIndex,
 }
 
 const META_COLUMNS: usize = 5;
@@ -31,6 +32,7 @@ mod record_type {
     pub(in crate::metadata_upkeep) const BLOOM_FILTER: i64 = 4;
     pub(in crate::metadata_upkeep) const RECORD_INDEX: i64 = 5;
     pub(in crate::metadata_upkeep) const PARTITION_STATS: i64 = 6;
+    pub(in crate::metadata_upkeep) const SECONDARY_INDEX: i64 = 7;
 }
 
 fn record(schema: &RecordSchema, kind: i64, member: Member, content: &[u8]) -> Vec<u8> {
@@ -245,6 +247,11 @@ impl FileGroupId {
         let (high, low) = ((bits >> 64) as u64, bits as u64);
         Some(Self::Uuid { high: high.cast_signed(), low: low.cast_signed(), index })
     }
+}
+
+/// The record of a key of a secondary index, from table version 8 on: all that it says is in its key.
+pub(in crate::metadata_upkeep) fn secondary_index(schema: &RecordSchema) -> Vec<u8> {
+    record(schema, record_type::SECONDARY_INDEX, Member::SecondaryIndex, &[u8::from(false)])
 }
 
 /// The record of a record key's location.

@@ -37,7 +37,7 @@ pub(in crate::metadata_upkeep) enum StoredBound {
 /// The statistics of some keys of a partition; deleted ones are left out.
 pub(in crate::metadata_upkeep) fn stored_statistics(
     metadata: &MetadataTable,
-    kind: PartitionKind,
+    kind: &PartitionKind,
     keys: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, StoredStatistics>> {
     let mut found = BTreeMap::new();
