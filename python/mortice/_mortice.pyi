@@ -416,6 +416,10 @@ class Statement:
     def property(self) -> str | None:
         """Returns the property that SHOW TBLPROPERTIES names."""
 
+    def index(self) -> tuple[str, str, bool, str | None]:
+        """Returns what a statement about indexes does, the partition of the metadata table, whether IF (NOT) EXISTS is
+        given, and the type of a new index."""
+
     def refusal(self) -> InvalidArgumentError | None:
         """Returns the error of a statement that tables of mortice do not have."""
 
@@ -1436,6 +1440,9 @@ class Table:
     ) -> MetadataResult:
         """Builds or changes the metadata table. Tasks of `runner` read the keys of a record index and write its base files;
         without one, this process does."""
+    def indexes(self) -> list[tuple[str, str, str]]:
+        """Returns the name, the type and the columns of each index of the metadata table."""
+
     def plan_build_metadata(
         self, options: Mapping[str, str], add: Sequence[str], drop: Sequence[str], rebuild: bool
     ) -> MetadataResult: ...

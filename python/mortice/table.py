@@ -1558,7 +1558,8 @@ class Table(metaclass=_TableClass):
 
         Args:
             options: Options by Hudi's names: those of column statistics, those of the lock of several writers.
-            add: Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`.
+            add: Indexes to add: `column_stats`, `partition_stats`, `record_index`, `bloom_filters`, secondary indexes
+                with their column (`secondary_index_by_city(city)`).
             drop: Indexes to drop.
             rebuild: True deletes it before, even if it is damaged, and builds the partitions that it had.
 

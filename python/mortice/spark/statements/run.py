@@ -11,6 +11,7 @@ from mortice.spark.statements.alter_table import alter_table
 from mortice.spark.statements.changes import change
 from mortice.spark.statements.create_table import create_table
 from mortice.spark.statements.drop_table import drop_table
+from mortice.spark.statements.indexes import change_indexes
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view
 from mortice.spark.statements.spark_errors import run_by_spark
@@ -33,6 +34,7 @@ _OF_TABLES: dict[str, Callable[[SparkSession, StatementText], DataFrame | None]]
     "show_properties": show_table,
     "show_partitions": show_partitions,
     "repair": repair,
+    "index": change_indexes,
     "refused": refuse,
 }
 """Statements of one table. They return None if it is not of mortice."""

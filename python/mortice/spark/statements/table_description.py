@@ -125,7 +125,7 @@ def repair(spark: SparkSession, statement: StatementText) -> DataFrame | None:
 
 
 def refuse(spark: SparkSession, statement: StatementText) -> None:
-    """Refuses ANALYZE TABLE and statements of indexes, if they are of a table of mortice."""
+    """Refuses ANALYZE TABLE of a table of mortice."""
     refusal = statement.parsed.refusal()
     if refusal is not None and named_table(spark, statement.parsed.names[0].parts) is not None:
         raise refusal
