@@ -88,7 +88,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "split",
         ],
     ),
-    ("metadata_table", &["names", "filter", "avro", "timeline", "file_group"]),
+    ("metadata_table", &["names", "storage", "filter", "avro", "timeline", "file_group"]),
     (
         "plan",
         &[
@@ -201,6 +201,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "file_group",
             "metadata_table",
             "plan",
+            "read",
             "write",
             "commit",
         ],

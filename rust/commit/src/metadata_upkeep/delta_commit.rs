@@ -10,7 +10,8 @@
 
 use bytes::Bytes;
 
-use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
+use super::log_files::{Written, write_log};
+use super::metadata_folder::{MetadataFolder, ROOT};
 use super::native_logs::write_native_logs;
 use super::partition_kind::PartitionKind;
 use super::records::group_records::GroupRecords;
@@ -23,7 +24,6 @@ use mortice_merge::config::TimelineLayout;
 use mortice_storage::PutOutcome;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 use mortice_table::timeline::{Action, Timeline, WriteOperation};
-use mortice_write::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
 
 /// Makes sure that the instant of the table that a delta commit belongs to is still the writer's.
 pub(super) type CheckInstant<'a> = &'a dyn Fn() -> Result<()>;
@@ -137,9 +137,9 @@ fn write_partition(
             stats.extend(write_native_logs(folder, kind, log, instant, &part)?);
             continue;
         }
-        let counts = [part.upserts.len() as u64, part.deletes.len() as u64];
+        let (upserts, deletes) = (part.upserts.len() as u64, part.deletes.len() as u64);
         let blocks = blocks(folder, kind, instant, part)?;
-        stats.extend(write_log(folder, kind, log, (instant, counts), &blocks)?);
+        stats.extend(write_log(folder, kind, log, Written { instant, upserts, deletes }, &blocks)?);
     }
     Ok(stats)
 }
@@ -177,52 +177,4 @@ pub(super) fn deleted_keys(kind: &PartitionKind, keys: &[&str], header: &BlockHe
         ordering: Vec::new(),
     };
     delete_block(&batch.schema(), &mut std::iter::once(Ok(batch)), &columns, header)
-}
-
-/// Writes a log file of blocks after its marker.
-pub(super) fn write_log(
-    folder: &MetadataFolder,
-    kind: &PartitionKind,
-    log: &NextLog,
-    written: (&RequestedTime, [u64; 2]),
-    blocks: &[BlockBytes],
-) -> Result<Option<HoodieWriteStat>> {
-    write_file(folder, kind, log, written, blocks.iter().flat_map(BlockBytes::bytes).copied().collect())
-}
-
-/// Writes a log file after its marker.
-pub(super) fn write_file(
-    folder: &MetadataFolder,
-    kind: &PartitionKind,
-    log: &NextLog,
-    (instant, [upserts, deletes]): (&RequestedTime, [u64; 2]),
-    bytes: Vec<u8>,
-) -> Result<Option<HoodieWriteStat>> {
-    let path = format!("{}/{}", kind.folder(), log.name);
-    let marker = match folder.config.layout() {
-        TimelineLayout::V1 => MarkerKind::Append,
-        TimelineLayout::V2 => MarkerKind::Create,
-    };
-    folder.markers(instant).create(&path, marker)?;
-    let length = bytes.len() as u64;
-    let in_table = format!("{ROOT}/{path}");
-    if folder.store().put_if_absent(&in_table, &Bytes::from(bytes))? == PutOutcome::Refused {
-        let message = "the log file exists: another writer wrote to the metadata table at the same time";
-        return Err(Error::new(ErrorKind::AlreadyExists, message)
-            .in_file(folder.store().full_path(&in_table))
-            .at_instant(instant));
-    }
-    let mut status = WriteStatus::new(kind.folder(), &log.file_id);
-    status.previous_commit = Some(log.slice_instant.to_string());
-    (status.writes, status.updates, status.deletes) = (upserts, upserts, deletes);
-    status.file = Some(WrittenFile {
-        log: Some(LogFileStatus {
-            version: log.version,
-            offset: 0,
-            base_file: log.base_file.clone(),
-            log_files: log.log_files.clone(),
-        }),
-        ..WrittenFile::new(path, length)
-    });
-    Ok(status.to_write_stat())
 }

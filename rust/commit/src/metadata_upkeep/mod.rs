@@ -11,6 +11,7 @@
 //! | `options` | what options say of the metadata table |
 //! | `metadata_folder` | properties, timeline and file groups of the metadata table; names of its next log files |
 //! | `delta_commit` | writes records as a delta commit |
+//! | `log_files` | writes its log files |
 //! | `native_logs` | its log files from table version 10 on |
 //! | `upkeep` | the entry point: [`MetadataUpkeep`] |
 //! | `clean` | what a clean does to it |
@@ -27,6 +28,7 @@ mod clean;
 mod defects;
 mod delta_commit;
 mod leftovers;
+mod log_files;
 mod metadata_folder;
 mod native_logs;
 mod options;

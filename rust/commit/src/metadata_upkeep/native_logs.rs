@@ -5,7 +5,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::build::base_hfile::BaseHFile;
-use super::delta_commit::write_file;
+use super::log_files::{Written, write_file};
 use super::metadata_folder::{MetadataFolder, NextLog, WRITE_TOKEN};
 use super::partition_kind::PartitionKind;
 use super::records::group_records::GroupRecords;
@@ -31,14 +31,14 @@ pub(super) fn write_native_logs(
     if !records.upserts.is_empty() {
         let bytes = native_records(instant, &records.upserts, schema, now)?;
         let named = named(log, instant, NativeLog::Records)?;
-        let counts = [records.upserts.len() as u64, 0];
-        stats.extend(write_file(folder, kind, &named, (instant, counts), bytes)?);
+        let written = Written { instant, upserts: records.upserts.len() as u64, deletes: 0 };
+        stats.extend(write_file(folder, kind, &named, written, bytes)?);
     }
     if !records.deletes.is_empty() {
         let bytes = deleted_keys(instant, &records.deletes, schema, now)?;
         let named = named(log, instant, NativeLog::Deletes)?;
-        let counts = [0, records.deletes.len() as u64];
-        stats.extend(write_file(folder, kind, &named, (instant, counts), bytes)?);
+        let written = Written { instant, upserts: 0, deletes: records.deletes.len() as u64 };
+        stats.extend(write_file(folder, kind, &named, written, bytes)?);
     }
     Ok(stats)
 }

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use super::delta_commit::{heartbeat, write_delta_commit, write_log};
+use super::delta_commit::{heartbeat, write_delta_commit};
+use super::log_files::{Written, write_log};
 use super::metadata_folder::{MetadataFolder, ROOT};
 use super::partition_kind::PartitionKind;
 use super::records::files;
@@ -283,7 +284,13 @@ impl MetadataUpkeep {
         for log in self.folder.next_logs(&kind, time)? {
             let wrote = |name: &String| LogFileName::parse(name).is_some_and(|name| name.file_id == log.file_id);
             if failed_logs.keys().any(wrote) {
-                write_log(&self.folder, &kind, &log, (time, [0, 0]), std::slice::from_ref(&block))?;
+                write_log(
+                    &self.folder,
+                    &kind,
+                    &log,
+                    Written { instant: time, upserts: 0, deletes: 0 },
+                    std::slice::from_ref(&block),
+                )?;
                 appended.insert(log.name, block.bytes().len() as u64);
             }
         }
