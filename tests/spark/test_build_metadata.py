@@ -67,8 +67,9 @@ def names(table):
     """The file groups and instants of the files of the index, without write tokens."""
     folder = pathlib.Path(table.uri, INDEX)
     files = [path.name for path in folder.iterdir() if path.suffix != ".crc"]
-    bases = sorted((name.split("_")[0], name.split("_")[2]) for name in files if name.endswith(".hfile"))
-    return bases, sorted(name for name in files if not name.endswith(".hfile"))
+    # From table version 10 on, logs are HFiles, too.
+    bases = [name for name in files if name.endswith(".hfile") and ".log." not in name]
+    return sorted((name.split("_")[0], name.split("_")[2]) for name in bases), sorted(set(files) - set(bases))
 
 
 def same_index(table, other):

@@ -21,7 +21,21 @@ OPTIONS = {
 }
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.fixture
+def new_database(spark):
+    """Pages name their tables and views as other pages do."""
+    for table in spark.catalog.listTables():
+        if table.isTemporary:
+            spark.catalog.dropTempView(table.name)
+    before = spark.catalog.currentDatabase()
+    spark.sql("CREATE DATABASE of_one_page")
+    spark.catalog.setCurrentDatabase("of_one_page")
+    yield
+    spark.catalog.setCurrentDatabase(before)
+    spark.sql("DROP DATABASE of_one_page CASCADE")
+
+
+@pytest.mark.usefixtures("new_database")
 @pytest.mark.parametrize("page", ["docs/glue-emr.md", "docs/recipes-spark.md"])
 def test_pages_run_on_every_release_of_spark(page, tmp_path):
     unpack_tables(tmp_path)

@@ -36,7 +36,7 @@ def test_all_procedures_of_hudi_are_known():
     kinds = {one.name: one.kind for one in _mortice.procedures()}
     own = {"restore_to_instant", "run_log_compaction", "run_repair", "run_rollback", "run_verify"}
     of_hudi = [kind for name, kind in kinds.items() if name not in own and kind != "function"]
-    assert (len(of_hudi), of_hudi.count("refused")) == (72, 6)
+    assert (len(of_hudi), of_hudi.count("refused")) == (72, 5)
 
 
 def test_refused_procedures_say_what_to_use(call):

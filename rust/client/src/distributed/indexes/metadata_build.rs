@@ -9,6 +9,7 @@ use crate::distributed::exchange::{
 };
 use crate::distributed::rows::KEY_FILE_BYTES;
 use mortice_base::error::{Error, Result};
+use mortice_base::names::BaseFileName;
 use mortice_commit::commit::OpenMark;
 use mortice_commit::metadata_upkeep::{
     BloomText, IndexBuilder, IndexedFile, IndexedGroup, METADATA_ROOT, NewRecordIndex,
@@ -182,6 +183,8 @@ fn delete_others(index: &NewRecordIndex<'_>, written: &[WriteStatus]) -> Result<
     let files = written.iter().filter_map(|status| status.file.as_ref());
     let kept: BTreeSet<String> = files.map(|file| format!("{METADATA_ROOT}/{}", file.path)).collect();
     let stored = index.store.list_recursively(&format!("{METADATA_ROOT}/{RECORD_INDEX}"))?;
-    let mut others = stored.iter().filter(|(path, _)| path.ends_with(".hfile") && !kept.contains(path));
+    // Logs are HFiles, too, from table version 10 on.
+    let is_base = |path: &str| path.rsplit('/').next().is_some_and(|name| BaseFileName::parse(name).is_some());
+    let mut others = stored.iter().filter(|(path, _)| is_base(path) && !kept.contains(path));
     others.try_for_each(|(path, _)| index.store.delete(path))
 }

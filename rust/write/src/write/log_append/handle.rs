@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_array::{Array, BooleanArray, RecordBatch, UInt64Array};
+use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
 
 use super::column_ranges::column_ranges;
 use super::log_file::LogFile;
 use super::native_logs::NativeLogs;
 use super::options::{AppendOptions, LogFormat};
-use super::pending::{Pending, order_by, with_positions};
+use super::pending::{Pending, known_positions, order_by, with_positions};
 use super::target::LogTarget;
 use crate::write::markers::Markers;
 use crate::write::meta_columns::{FileMeta, MetaColumns};
@@ -386,12 +386,6 @@ impl BatchRows {
         };
         (part(0, half), part(half, self.rows.num_rows() - half))
     }
-}
-
-/// The positions, if all are known.
-pub(super) fn known_positions(positions: Option<&UInt64Array>) -> Option<Vec<u64>> {
-    let positions = positions.filter(|positions| positions.null_count() == 0)?;
-    Some(positions.values().to_vec())
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
 
-use super::handle::known_positions;
 use super::options::NativeLogOptions;
+use super::pending::known_positions;
 use super::target::LogTarget;
 use crate::write::base_file::BaseFileWriter;
 use crate::write::markers::{MarkerKind, Markers};

@@ -1,6 +1,6 @@
 //! Records that wait for their block to be full.
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch, UInt64Array};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 
@@ -24,6 +24,12 @@ pub(super) struct Pending {
     pub(super) columns: Vec<ColumnRange>,
     /// Of each record; none once one has no position.
     pub(super) positions: Option<Vec<u64>>,
+}
+
+/// The positions, if all are known.
+pub(super) fn known_positions(positions: Option<&UInt64Array>) -> Option<Vec<u64>> {
+    let positions = positions.filter(|positions| positions.null_count() == 0)?;
+    Some(positions.values().to_vec())
 }
 
 /// A place between two records.
