@@ -1,6 +1,6 @@
 """Hudi on Spark, in a process of its own that takes commands.
 
-    python -m support.hudi.hudi_on_spark <jar>
+    python -m support.hudi.hudi_on_spark <jar> [setting=value …]
 
 reads commands from standard input, a JSON object on each line, and answers each with a line:
 
@@ -21,10 +21,10 @@ TESTS = Path(__file__).parents[2]
 class HudiOnSpark:
     """The other end: starts the process, and waits for its answers."""
 
-    def __init__(self, jar):
+    def __init__(self, jar, settings=()):
         paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.hudi.hudi_on_spark", str(jar)],
+            [sys.executable, "-m", "support.hudi.hudi_on_spark", str(jar), *settings],
             env={**os.environ, "PYTHONPATH": paths},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -68,10 +68,10 @@ def run(spark, command):
         spark.sql(command["sql"]).collect()
 
 
-def main(jar):
+def main(jar, *settings):
     from support.hudi.hudi_writer import session
 
-    spark = session(jar)
+    spark = session(jar, [setting.split("=", 1) for setting in settings])
     spark.sparkContext.setLogLevel("OFF")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
