@@ -70,9 +70,11 @@ def service_progress(what: str, current: Callable[[], tuple[int, int]], is_shown
 
 
 def _show_until(ended: threading.Event, what: str, current: Callable[[], tuple[int, int]]) -> None:
-    has_shown = False
+    has_shown = is_ended = False
     begun = time.monotonic()
-    while not ended.wait(SECONDS_BETWEEN):
+    # Work that ends at once shows its total, too.
+    while not is_ended:
+        is_ended = ended.wait(SECONDS_BETWEEN)
         done, total = current()
         seconds = time.monotonic() - begun
         if total:
