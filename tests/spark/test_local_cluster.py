@@ -4,13 +4,12 @@ Rows do not go through the driver, and an executor that dies costs its tasks onl
 sessions with other masters cannot be in one.
 """
 
-import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
+
+from support.session_steps import steps_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 SCRIPT = pathlib.Path(__file__).with_name("cluster_session.py")
@@ -20,14 +19,7 @@ STEPS = ["load", "upsert", "merge", "compact", "cluster"]
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
-    command = [sys.executable, "-W", "ignore", str(SCRIPT), str(ROWS), str(tmp_path_factory.mktemp("cluster"))]
-    paths = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=850, env={**os.environ, "PYTHONPATH": paths}
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {step: value for line in lines for step, value in line.items()}
+    return steps_of(SCRIPT, ROWS, tmp_path_factory.mktemp("cluster"), timeout=850)
 
 
 def total(rows):

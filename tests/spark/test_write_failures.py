@@ -3,13 +3,12 @@
 It runs in a process of its own: sessions with other masters cannot be in one.
 """
 
-import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
+
+from support.session_steps import steps_of
 
 pytestmark = pytest.mark.timeout(400)
 SCRIPT = pathlib.Path(__file__).with_name("write_session.py")
@@ -20,15 +19,7 @@ CLUSTER = "local-cluster[2,1,1024]"
     "BESIDE_HUDI" not in os.environ, reason="processes of a cluster take a minute: set BESIDE_HUDI"
 ))])  # fmt: skip
 def steps(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("failures")
-    command = [sys.executable, "-W", "ignore", str(SCRIPT), request.param, str(folder)]
-    paths = os.pathsep.join(filter(None, sys.path))
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=350, env={**os.environ, "PYTHONPATH": paths}
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {step: value for line in lines for step, value in line.items()}
+    return steps_of(SCRIPT, request.param, tmp_path_factory.mktemp("failures"), timeout=350)
 
 
 def test_files_of_failed_attempts_are_deleted(steps):
