@@ -188,7 +188,8 @@ impl LogFileName {
         instant: &RequestedTime,
         version: i64,
         write_token: &str,
-        (content, format): (NativeLog, &str),
+        content: NativeLog,
+        format: &str,
     ) -> Result<Self> {
         check_parts(file_id, version, write_token)?;
         let composed = Self {
@@ -325,11 +326,11 @@ mod tests {
         assert_eq!(parse(&name.name), name);
         let instant = RequestedTime::from("20261121022548701");
         for content in NativeLog::ALL {
-            let name = LogFileName::compose_native("afb7-0", &instant, 3, "0-45-49", (content, "parquet")).unwrap();
+            let name = LogFileName::compose_native("afb7-0", &instant, 3, "0-45-49", content, "parquet").unwrap();
             assert_eq!(name.name, format!("afb7-0_0-45-49_20261121022548701_3.{}.parquet", content.extension()));
             assert_eq!(parse(&name.name), name);
         }
-        let lance = LogFileName::compose_native("f", &instant, 1, "1-0-1", (NativeLog::Records, "lance"));
+        let lance = LogFileName::compose_native("f", &instant, 1, "1-0-1", NativeLog::Records, "lance");
         assert_eq!(lance.unwrap_err().kind(), crate::ErrorKind::Unsupported);
     }
 

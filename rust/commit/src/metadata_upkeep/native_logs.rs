@@ -51,7 +51,7 @@ pub(super) fn first_log(folder: &MetadataFolder, file_id: &str, instant: &Reques
 }
 
 fn name(file_id: &str, instant: &RequestedTime, content: NativeLog) -> Result<String> {
-    Ok(LogFileName::compose_native(file_id, instant, 1, WRITE_TOKEN, (content, FORMAT))?.name)
+    Ok(LogFileName::compose_native(file_id, instant, 1, WRITE_TOKEN, content, FORMAT)?.name)
 }
 
 fn named(log: &NextLog, instant: &RequestedTime, content: NativeLog) -> Result<NextLog> {

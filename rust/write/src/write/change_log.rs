@@ -96,7 +96,8 @@ impl ChangeLog {
         mode: CdcMode,
         stored: &Schema,
         target: &BaseFileTarget,
-        (max_block_bytes, native): (usize, Option<&BaseFileOptions>),
+        max_block_bytes: usize,
+        native: Option<&BaseFileOptions>,
     ) -> Result<Self> {
         let name = match native {
             None => {

@@ -87,7 +87,7 @@ impl CompactHandle<'_> {
     fn log_changes(&self, slice: &FileSlice, file: &BaseFileTarget) -> Result<Option<ChangeLogFile>> {
         let Some(mode) = self.table.config.cdc else { return Ok(None) };
         let native = self.table.config.version.has_native_logs().then_some(self.options);
-        let mut log = ChangeLog::new(self.store, mode, self.schema, file, (self.change_block_bytes, native))?;
+        let mut log = ChangeLog::new(self.store, mode, self.schema, file, self.change_block_bytes, native)?;
         let Some(mut rows) = self.table.changed_rows(slice, self.schema, self.memory)? else {
             return log.finish().map(Some);
         };

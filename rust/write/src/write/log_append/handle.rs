@@ -95,7 +95,7 @@ impl AppendHandle {
             file_name: target.file_id.clone(),
         };
         let native = options.native.as_ref();
-        let native = native.map(|native| NativeLogs::new(&store, schema, &target, base_instant, (native, &meta)));
+        let native = native.map(|native| NativeLogs::new(&store, schema, &target, base_instant, native, &meta));
         Ok(Self {
             native: native.transpose()?,
             markers: Markers::new(Arc::clone(&store), &target.instant),
@@ -145,7 +145,7 @@ impl AppendHandle {
         let header = self.header();
         if let Some(native) = &mut self.native {
             let has_meta = !matches!(rows.meta, MetaColumns::Absent);
-            native.write(&complete, has_meta, (rows.inserts, rows.positions), &header)?;
+            native.write(&complete, has_meta, rows.inserts, rows.positions, &header)?;
             self.rows = self.rows.saturating_add(count as u64);
             return Ok(());
         }

@@ -60,7 +60,8 @@ impl NativeLogs {
         schema: &Schema,
         target: &LogTarget,
         base_instant: Option<&RequestedTime>,
-        (options, meta): (&NativeLogOptions, &FileMeta),
+        options: &NativeLogOptions,
+        meta: &FileMeta,
     ) -> Result<Self> {
         target.native_name(1, NativeLog::Records)?;
         Ok(Self {
@@ -93,7 +94,8 @@ impl NativeLogs {
         &mut self,
         rows: &RecordBatch,
         has_meta: bool,
-        (inserts, positions): (Option<&BooleanArray>, Option<&UInt64Array>),
+        inserts: Option<&BooleanArray>,
+        positions: Option<&UInt64Array>,
         header: &BlockHeader,
     ) -> Result<()> {
         let mut done = 0;

@@ -63,7 +63,7 @@ pub(in crate::write) fn native_log_name(
     token: WriteToken,
     content: NativeLog,
 ) -> Result<String> {
-    Ok(LogFileName::compose_native(file_id, instant, version, &token.to_string(), (content, "parquet"))?.name)
+    Ok(LogFileName::compose_native(file_id, instant, version, &token.to_string(), content, "parquet")?.name)
 }
 
 impl LogTarget {

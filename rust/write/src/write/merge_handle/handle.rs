@@ -210,7 +210,7 @@ impl MergeHandle {
             file: &file,
         };
         let native = has_native_logs.then_some(&options);
-        let new_log = |(mode, bytes)| ChangeLog::new(&store, mode, &schema, &file, (bytes, native));
+        let new_log = |(mode, bytes)| ChangeLog::new(&store, mode, &schema, &file, bytes, native);
         let mut changes = change_log.map(new_log).transpose()?;
         let rows = MergeRows {
             schema: &schema,
