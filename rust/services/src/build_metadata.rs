@@ -154,20 +154,19 @@ fn open_table(
 
 fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<MetadataBuildResult> {
     let (store, table) = (target.store(), target.latest());
+    let in_table = |error: Error| error.in_file(target.uri());
     table.check_nothing_is_registered()?;
-    let mut planned = MetadataUpkeep::planned(store, &table, target.metadata_options())?;
+    let mut planned = MetadataUpkeep::planned(store, &table, target.metadata_options()).map_err(in_table)?;
     let is_unusable =
         matches!(MetadataUpkeep::find(store, &table, target.metadata_options())?, FoundMetadata::Unusable(_));
     let rebuilds = request.rebuilds || is_unusable && !request.deletes;
     let builds = !request.deletes && (rebuilds || !request.added.is_empty() || planned.before.is_empty());
-    let in_table = |error: Error| error.in_file(target.uri());
     if builds {
         MetadataUpkeep::check_can_build(&table, target.metadata_options()).map_err(in_table)?;
     }
     let is_dropped = |name: &String| planned.dropped.contains(name) && !planned.added.contains(name);
     let mut after: BTreeSet<String> = planned.before.iter().filter(|name| !is_dropped(name)).cloned().collect();
     after.extend(planned.added.iter().cloned());
-    check_columns(request, &table).map_err(in_table)?;
     added(request).try_for_each(|name| check_possible(name, &after)).map_err(in_table)?;
     if rebuilds && !planned.before.is_empty() {
         planned.dropped.clone_from(&planned.before);
@@ -186,22 +185,6 @@ fn preview(target: &WritableTable, request: &MetadataBuildRequest) -> Result<Met
 /// The names of the indexes that are to be added.
 fn added(request: &MetadataBuildRequest) -> impl Iterator<Item = &str> {
     request.added.iter().map(|added| split_column(added).0)
-}
-
-/// Refuses a secondary index whose column is neither given nor defined.
-fn check_columns(request: &MetadataBuildRequest, table: &OpenTable) -> Result<()> {
-    for added in &request.added {
-        let (name, column) = split_column(added);
-        if column.is_some() || !name.starts_with("secondary_index_") {
-            continue;
-        }
-        if IndexDefinitions::load(table.storage.as_ref())?.secondary_index(name).is_err() {
-            return Err(Error::invalid_argument(format!(
-                "the index {name} is to be added without its column; name it: {name}(column)"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Makes sure that the metadata table will have an index that was asked for.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::build::change_partitions::{change_partitions, decided_changes};
+use super::build::change_partitions::{change_partitions, check_defined, decided_changes};
 use super::build::drop_metadata_table::{delete_unlisted, drop_metadata_table, drop_partitions, forget_rebuilt};
 use super::build::index_builder::{IndexBuilder, LocalIndexBuilder};
 use super::build::new_metadata_table::{create_metadata_table, new_partitions};
@@ -166,6 +166,7 @@ impl MetadataUpkeep {
         table: &OpenTable,
         options: &MetadataOptions,
     ) -> Result<PlannedPartitions> {
+        check_defined(store.as_ref(), options, options.secondary_indexes())?;
         let listed = ListedPartitions::of_properties(&table.config.properties);
         let names = |kinds: &[PartitionKind]| kinds.iter().map(|kind| kind.folder().to_owned()).collect::<Vec<_>>();
         let to_rebuild = ListedPartitions::to_rebuild(&table.config.properties);

@@ -12,6 +12,14 @@ use mortice_storage::Storage;
 /// The definitions of a table's indexes.
 pub const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
 
+/// The error of definitions that are not what they should be.
+#[must_use]
+pub fn unreadable_definitions(storage: &dyn Storage, error: serde_json::Error) -> Error {
+    Error::invalid_table("the definitions of the table's indexes cannot be read")
+        .in_file(storage.full_path(DEFINITIONS))
+        .caused_by(error)
+}
+
 #[derive(Deserialize)]
 struct DefinitionsFile {
     #[serde(rename = "indexDefinitions")]
@@ -53,11 +61,7 @@ impl IndexDefinitions {
             Err(error) => return Err(error),
         };
         let bytes = source.read_all()?;
-        let parsed = serde_json::from_slice(&bytes).map_err(|error| {
-            Error::invalid_table("the definitions of the table's indexes cannot be read")
-                .in_file(storage.full_path(DEFINITIONS))
-                .caused_by(error)
-        })?;
+        let parsed = serde_json::from_slice(&bytes).map_err(|error| unreadable_definitions(storage, error))?;
         let DefinitionsFile { definitions } = parsed;
         Ok(Self(definitions))
     }

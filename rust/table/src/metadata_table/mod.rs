@@ -36,7 +36,7 @@ mod secondary_key;
 pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use complete::{check_complete, has_write};
 pub use files::{ALL_PARTITIONS, ChoosePartitions, EachPartition, FILES, PartitionListing};
-pub use index_definitions::{DEFINITIONS, IndexDefinition, IndexDefinitions};
+pub use index_definitions::{DEFINITIONS, IndexDefinition, IndexDefinitions, unreadable_definitions};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;

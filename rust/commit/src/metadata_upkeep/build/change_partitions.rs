@@ -26,7 +26,8 @@ pub(in crate::metadata_upkeep) fn decided_changes(
     listed: &ListedPartitions,
 ) -> Result<PartitionChanges> {
     let PartitionChanges { mut added, mut dropped } = partition_changes(&table.config, options, listed)?;
-    check_columns(store, options, &added, listed)?;
+    check_defined(store.as_ref(), options, added.iter().cloned())?;
+    check_created(store.as_ref(), options, listed)?;
     let has_to_wait = table.config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some();
     if has_to_wait {
         added.clear();
@@ -69,26 +70,28 @@ pub(in crate::metadata_upkeep) fn change_partitions(
     Ok(!dropped.is_empty() || !added.is_empty())
 }
 
-/// Refuses to create an index that is there, of another column, and one whose column is not known.
-fn check_columns(
-    store: &Arc<dyn FileStore>,
+/// Refuses a secondary index whose column is neither given nor defined.
+pub(in crate::metadata_upkeep) fn check_defined(
+    store: &dyn FileStore,
     options: &MetadataOptions,
-    added: &[PartitionKind],
-    listed: &ListedPartitions,
+    kinds: impl IntoIterator<Item = PartitionKind>,
 ) -> Result<()> {
-    for kind in added {
+    for kind in kinds {
         let PartitionKind::SecondaryIndex(name) = kind else { continue };
-        if options.created_column(name).is_none()
-            && IndexDefinitions::load(store.as_ref())?.secondary_index(name).is_err()
-        {
+        if options.created_column(&name).is_none() && IndexDefinitions::load(store)?.secondary_index(&name).is_err() {
             return Err(Error::invalid_argument(format!(
                 "the index {name} is to be added without its column; name it: {name}(column)"
             )));
         }
     }
+    Ok(())
+}
+
+/// Refuses to create an index that is there, of another column.
+fn check_created(store: &dyn FileStore, options: &MetadataOptions, listed: &ListedPartitions) -> Result<()> {
     for name in listed.secondary_indexes() {
         let Some(column) = options.created_column(name) else { continue };
-        let definitions = IndexDefinitions::load(store.as_ref())?;
+        let definitions = IndexDefinitions::load(store)?;
         let (known, _) = definitions.secondary_index(name)?;
         if known != column {
             return Err(Error::invalid_argument(format!(

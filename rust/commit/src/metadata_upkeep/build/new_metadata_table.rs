@@ -152,10 +152,10 @@ fn secondary_indexes(
                 (column, if is_v2 { SecondaryIndexVersion::V2 } else { SecondaryIndexVersion::V1 })
             }
             None => {
-                if definitions.is_none() {
-                    definitions = Some(IndexDefinitions::load(store)?);
-                }
-                let definitions = definitions.as_ref().ok_or_else(|| Error::internal("definitions of indexes"))?;
+                let definitions = match &mut definitions {
+                    Some(definitions) => definitions,
+                    none => none.insert(IndexDefinitions::load(store)?),
+                };
                 definitions.secondary_index(name)?
             }
         };

@@ -17,7 +17,9 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::meta_columns;
 use mortice_merge::config::{TableConfig, TimelineLayout, option_names};
 use mortice_storage::FileStore;
-use mortice_table::metadata_table::{DEFINITIONS, IndexDefinitions as DefinedIndexes, SecondaryIndexVersion};
+use mortice_table::metadata_table::{
+    DEFINITIONS, IndexDefinitions as DefinedIndexes, SecondaryIndexVersion, unreadable_definitions,
+};
 
 /// The default of `hoodie.metadata.index.column.stats.max.columns.to.index`.
 const MAX_COLUMNS: usize = 32;
@@ -224,7 +226,7 @@ fn change_definitions(
     for _ in 0..ATTEMPTS {
         let (bytes, version) = read_to_replace(store, DEFINITIONS)?.unzip();
         let parsed = bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose();
-        let mut all = parsed.map_err(|error| unreadable(store, error))?;
+        let mut all = parsed.map_err(|error| unreadable_definitions(store, error))?;
         if !change(&mut all)? {
             return Ok(());
         }
@@ -284,12 +286,6 @@ pub(in crate::metadata_upkeep) fn secondary_index_definition(
             SecondaryIndexVersion::V2 => "V2",
         },
     })
-}
-
-fn unreadable(store: &dyn FileStore, error: serde_json::Error) -> Error {
-    Error::invalid_table("the definitions of the table's indexes cannot be read")
-        .in_file(store.full_path(DEFINITIONS))
-        .caused_by(error)
 }
 
 /// All columns, as Hudi 0.x has statistics of them.
