@@ -41,7 +41,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo demo-spark test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site test-site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo demo-spark test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-kinds test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site test-site wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -197,7 +197,10 @@ test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), A
 test-slow: develop ## the Python and Spark tests that take most of a minute each, or are like others
 	$(PYTEST) -m slow $(IN_PARALLEL)
 
-test-all: test test-slow corpus ## everything: the fast tier, then the slow tests, and every case of the corpus that is known to pass, on every engine
+test-kinds: develop ## the tests of writes on every version with every type of table, of which make test takes five of eight pairs
+	MORTICE_EVERY_KIND=1 $(PYTEST) $(IN_PARALLEL) tests/python/write tests/spark/test_{build_metadata,cluster,delete_where,verify}.py
+
+test-all: test test-slow test-kinds corpus ## everything: the fast tier, then the slow tests, and every case of the corpus that is known to pass, on every engine
 
 corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: on Spark only those that tests/data lacks, each by one engine)
 	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) --jobs $(TEST_PROCESSES) $(if $(QUICK),--quick)
