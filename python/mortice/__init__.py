@@ -44,7 +44,7 @@ from mortice._mortice import (
 from mortice.catalog_sync import sync
 from mortice.catalogs.run import Synced
 from mortice.create_table import bootstrap, create_table
-from mortice.display import results
+from mortice.display import results, rows
 from mortice.engines.row_merge import merge
 from mortice.engines.scans import duckdb, scan_daft, scan_polars
 from mortice.errors import (
@@ -193,6 +193,7 @@ globals().pop("table", None)
 other_names.answering(Commit)
 results.show_as_tables(ArchiveResult, CleanResult, ClusterResult, CompactResult, Erasure, MetadataResult)
 results.show_as_tables(PlannedCompaction, RepairResult, RestoreResult, RollbackResult, SavepointResult)
+rows.show_rows_as_tables()
 
 if _mortice.debug_build:
     warnings.warn(

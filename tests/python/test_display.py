@@ -1,8 +1,12 @@
 """What notebooks and reports show: it is escaped, complete, and loads nothing."""
 
+import datetime as dt
 import re
 import shutil
 import subprocess
+import sys
+import types
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import pyarrow as pa
@@ -10,6 +14,7 @@ import pytest
 
 import mortice
 from mortice.cli.main import main
+from mortice.display.rows import rows_html, show_rows_as_tables
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\">"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -165,3 +170,43 @@ def test_a_result_with_many_files_shows_some():
     rolled_back = mortice.RollbackResult("1", "commit", "INFLIGHT", None, [(one.path, one.bytes) for one in files], [])
     assert "deleted, the first 50 of 1,000" in shown(rolled_back)
     assert "999.parquet" not in shown(rolled_back)
+
+
+def test_rows_are_tables_with_their_types():
+    rows = pa.table(
+        {
+            "id": pa.array([1_234_567, None]),
+            "fare": [Decimal("1.50"), None],
+            "at": pa.array([1, 2], pa.timestamp("ns")),  # Python's own times have no nanoseconds
+            "zoned": pa.array([dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)] * 2),
+            HOSTILE: [HOSTILE, "y" * 300],
+            "nested": [{"a": [1]}, None],
+            "deleted": [True, None],
+        }
+    )
+    page = Elements(rows_html(rows)).text
+    for text in ("int64", "1234567", "1.50", "00:00:00.000000002", "2026-01-01", HOSTILE, "{'a': [1]}", "true"):
+        assert text in page
+    assert "y" * 200 not in page
+    assert "2 rows of 7 columns" in page
+    assert '<td style="text-align:right">1234567</td>' in rows_html(rows)
+    assert "0 rows of 7 columns" in Elements(rows_html(rows.slice(0, 0))).text
+    many = pa.table({"n": range(1_000), "m": range(1_000)}).rename_columns(["n", "n"])
+    assert "1,000 rows of 2 columns, the first 50 of them" in Elements(rows_html(many)).text
+    assert "0 columns" in Elements(rows_html(pa.table({}))).text
+
+
+def test_a_notebook_shows_arrow_tables_as_it_did_or_as_html(monkeypatch):
+    class Formatter(dict):
+        for_type = dict.__setitem__
+
+    formatter = Formatter()
+    shell = types.SimpleNamespace(display_formatter=types.SimpleNamespace(formatters={"text/html": formatter}))
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    show_rows_as_tables()
+    assert formatter == {pa.Table: rows_html}
+    formatter[pa.Table] = "as before"
+    show_rows_as_tables()
+    assert formatter == {pa.Table: "as before"}
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+    show_rows_as_tables()

@@ -14,6 +14,9 @@ import os
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+
+from mortice.display.rows import rows_html
 from support.find_java import use_java
 
 
@@ -49,7 +52,9 @@ def _run(source, namespace, number, show):
 def shown(value):
     """Returns a value as a notebook stores it: as text, and as HTML or a picture if it has one."""
     data = {"text/plain": repr(value).splitlines(keepends=True)}
-    if hasattr(value, "_repr_html_"):
+    if isinstance(value, pa.Table):
+        data["text/html"] = rows_html(value).splitlines(keepends=True)
+    elif hasattr(value, "_repr_html_"):
         data["text/html"] = value._repr_html_().splitlines(keepends=True)
     if hasattr(value, "figure"):
         picture = io.BytesIO()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from mortice.values.visible_text import visible_text
 
-__all__ = ["Markup", "byte_size", "grid", "tag", "value_cell"]
+__all__ = ["Markup", "Number", "byte_size", "grid", "tag", "value_cell"]
 
 BYTES_OF_UNIT = 1024
 LEFT, RIGHT = "text-align:left", "text-align:right"
@@ -16,6 +17,12 @@ EMPTY = frozenset({"meta", "rect", "line", "circle", "path"})
 
 class Markup(str):
     """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+class Number(str):
+    """A number of a table, with the digits that it has; counts are integers, whose digits are grouped."""
 
     __slots__ = ()
 
@@ -43,12 +50,12 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None) -> Markup:
-    """Returns a table; text is aligned to the left, and integers to the right, with their digits in groups.
+    """Returns a table; text is aligned to the left, and numbers to the right, the digits of counts in groups.
 
     Notebooks align all cells to the right, unless each says otherwise.
     """
     cells = [list(row) for row in rows]
-    numbers = [bool(cells) and all(_is_count(row[at]) for row in cells) for at in range(len(columns))]
+    numbers = [_are_numbers([row[at] for row in cells]) for at in range(len(columns))]
     names = (tag("th", name, style=RIGHT if number else LEFT) for name, number in zip(columns, numbers, strict=True))
     head = tag("thead", tag("tr", *names))
     body = tag("tbody", *(tag("tr", *map(_cell, row)) for row in cells))
@@ -56,8 +63,9 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str 
     return tag("table", *title, head, body)
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _are_numbers(values: list[object]) -> bool:
+    given = [value for value in values if value is not None]
+    return bool(given) and all(isinstance(one, (int, Number)) and not isinstance(one, bool) for one in given)
 
 
 def _cell(value: object) -> Markup:
@@ -65,12 +73,14 @@ def _cell(value: object) -> Markup:
         return tag("td", "" if value is None else str(value).lower(), style=LEFT)
     if isinstance(value, int):
         return tag("td", f"{value:,}", style=RIGHT)
-    return tag("td", value, style=LEFT)
+    return tag("td", value, style=RIGHT if isinstance(value, Number) else LEFT)
 
 
 def value_cell(value: object) -> object:
     """Returns a value of a table as a cell of a grid: its numbers have no digits in groups, as counts have."""
-    return value if value is None or isinstance(value, bool) else str(value)
+    if value is None or isinstance(value, bool):
+        return value
+    return Number(value) if isinstance(value, (int, float, Decimal)) else str(value)
 
 
 def byte_size(count: float) -> str:
