@@ -172,7 +172,10 @@ def test_rows_come_from_standard_input(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"id,city,n\n007,oslo,1\n")))
     assert main([*command, "--format", "csv"]) == 0
     assert mortice.Table(path).snapshot(columns=["id", "n"]).to_arrow().to_pylist() == [{"id": "007", "n": 1}]
-    update = ["update", str(path), "--set", "n=n + 1", "--filter", "id = 007"]
+    capsys.readouterr()
+    assert main(["update", str(path), "--set", "n=n + 1", "--filter", "id = 007"]) == 2
+    assert "the string is '007'" in capsys.readouterr().err
+    update = ["update", str(path), "--set", "n=n + 1", "--filter", "id = '007'"]
     assert main([*update, "--dry-run"]) == main(update) == 0
     assert [row["n"] for row in mortice.Table(path)] == [2]
     assert main(["update", str(path), "--set", "n='x'", "--filter", "n = 2"]) == 2

@@ -2,10 +2,10 @@
 //!
 //! The grammar is that of expressions, of which a filter is a condition that compares columns, or fields of structs,
 //! with literals. In three ways it is meant for people who type it. A name where a literal is expected is a string,
-//! unless it names a column, so that `city = oslo` works in a shell; a date needs no quotes; and the type of its column
-//! decides what a literal is: a number is an exact decimal, or a string if its column is one of strings.
+//! unless it names a column, so that `city = oslo` works in a shell; a date needs no quotes; and a number is an exact
+//! decimal.
 
-use arrow_schema::{DataType, Schema};
+use arrow_schema::Schema;
 use mortice_base::{Error, Result};
 use mortice_formats::filter::{Literal, Operator};
 
@@ -14,6 +14,7 @@ use super::paths::{resolved, type_at};
 use super::tree::Predicate;
 use super::values::literal_at;
 use crate::decimals::{MOST_DIGITS, parse_decimal};
+use crate::kinds::is_text;
 use crate::parse::parse;
 use crate::pushdown::COMPARISONS;
 use crate::text::{ExpressionText, Grammar, quoted};
@@ -159,9 +160,12 @@ impl Conditions<'_> {
         match operand {
             Operand::Value(literal) => Ok(literal),
             Operand::Number(text) => {
-                let kind = self.schema.and_then(|schema| type_at(path, schema));
-                if matches!(kind, Some(DataType::Utf8 | DataType::LargeUtf8)) {
-                    return Ok(Literal::Text(text.to_owned()));
+                // `month = 3` would not find '03', and `day > 9` not '10'.
+                if self.schema.and_then(|schema| type_at(path, schema)).is_some_and(is_text) {
+                    return Err(Error::invalid_argument(format!(
+                        "a filter compares the strings of column {} with the number {text}; the string is '{text}'",
+                        path.join(".")
+                    )));
                 }
                 number(text).ok_or_else(|| {
                     let term = format!("({}, '{operator}', {text})", quoted(&path.join(".")));

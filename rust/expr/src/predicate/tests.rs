@@ -45,7 +45,7 @@ fn text_in_normal_form() {
         ("2 <= n and not b", "n >= 2 and b != true"),
         ("n > 1.5", "n > 15e-1"),
         ("n > 3e0 or n > 1e5", "n > 3e-0 or n > 100000"),
-        ("s = 10", "s = \"10\""),
+        ("s = '10'", "s = \"10\""),
         ("s = oslo", "s = \"oslo\""),
         ("r.name = 'a' and r.k = 1", "r.name = \"a\" and r.k = 1"),
         ("not (n > 1 or s in ('a', 'b'))", "n <= 1 and s not in (\"a\", \"b\")"),
@@ -75,6 +75,8 @@ fn what_is_no_filter_is_refused_at_its_place() {
         ("n = b", "with a literal, not with the column b; the string is 'b'"),
         ("n = n + 1", "compares a column with no literal"),
         ("s like 5", "LIKE without a pattern in single quotes at character 3"),
+        ("s = 10", "compares the strings of column s with the number 10; the string is '10'"),
+        ("r.name in ('a', 3)", "column r.name with the number 3; the string is '3'"),
         ("5", "has no operator"),
         ("n + 1", "computes a value (+)"),
         (
