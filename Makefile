@@ -99,11 +99,12 @@ build: setup ## compile the native module, optimised, and install mortice into .
 develop: setup ## compile the native module, unoptimised and checked, and install mortice into .venv
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --features mortice/testing --quiet >/dev/null
 
-# In an environment of its own, for local tables only: without object stores, Spark, and what tests need.
+# In an environment of its own, for local tables only: without object stores, Spark, and what tests need. Installed by
+# maturin it would have the dependency group dev as well, by a pip that few have.
 demo: check-tools ## read a bundled table, written by Hudi, and show what merging changed: the quickest way to a first row
 	@test -x $(VENV_DEMO)/bin/maturin || { $(PYTHON) -m venv $(VENV_DEMO) && $(VENV_DEMO)/bin/python $(PIP_INSTALL) 'maturin>=1.16,<2' 'pyarrow>=17' click; }
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV_DEMO) $(VENV_DEMO)/bin/maturin develop --profile demo --no-default-features --quiet >/dev/null
-	@$(VENV_DEMO)/bin/python -W "ignore:mortice was built without optimisation" python/examples/demo.py
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV_DEMO) $(VENV_DEMO)/bin/maturin develop --profile demo --no-default-features --skip-install --quiet >/dev/null
+	@PYTHONPATH=python $(VENV_DEMO)/bin/python -W "ignore:mortice was built without optimisation" python/examples/demo.py
 
 demo-spark: build ## the same table through PySpark, with the times of each read
 	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py --spark
