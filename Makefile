@@ -41,7 +41,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo demo-spark test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-kinds test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site test-site wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo demo-spark test soak soak-writers soak-table soak-memory test-benches test-rust test-python test-spark test-spark35 test-spark-matrix test-sail test-dbt test-airflow test-kafka test-sql-matrix hudi-jar test-beside-hudi test-reader-matrix test-object-stores test-slow test-kinds test-all corpus fuzz fuzz-smoke hostile audit miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare licenses site test-site wheel lambda-layer clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -165,6 +165,14 @@ test-sail: develop ## the tests on Sail, a server for Spark Connect without a JV
 test-dbt: develop ## a dbt project whose models are tables of mortice, in an environment of its own
 	@test -x $(VENV)-dbt/bin/dbt || { $(PYTHON) -m venv $(VENV)-dbt && $(VENV)-dbt/bin/python $(PIP_INSTALL) 'pip>=25.1' && $(VENV)-dbt/bin/python $(PIP_INSTALL) --group dbt; }
 	@PYTHONPATH=$(CURDIR)/python:$(CURDIR)/tests $(VENV)-dbt/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_dbt.py
+
+test-airflow: develop ## the recipe for Airflow, run by it, in an environment of its own
+	@test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && $(VENV)-airflow/bin/python $(PIP_INSTALL) 'pip>=25.1' && $(VENV)-airflow/bin/python $(PIP_INSTALL) --group airflow; }
+	@PYTHONPATH=$(CURDIR)/python:$(CURDIR)/tests $(VENV)-airflow/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/python/test_airflow.py
+
+test-kafka: develop setup-spark35 ## the recipe for events of Kafka, with a broker that Maven fetches, on Spark 3.5
+	@$(PYTHON) tests/support/kafka.py
+	@$(ON_SPARK35) PYTHONPATH=$(CURDIR)/python:$(CURDIR)/tests $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_kafka.py
 
 test-sql-matrix: develop $(MATRIX:%=$(VENV)-%/ready) setup-spark35 ## the statements of mortice.spark.sql by name, path and view, on every Spark and Spark Connect: the table of docs/spark.md
 	@for spark in $(VENV35) $(MATRIX:%=$(VENV)-%) $(VENV); do for mode in classic connect; do \
@@ -296,8 +304,11 @@ wheel: licenses ## build the wheel that a release hands out into dist/, and chec
 	PATH="$(CURDIR)/$(VENV_WHEEL)/bin:$$PATH" maturin build --profile dist --compression-level 9 $(WHEEL_TARGET) --out dist
 	@$(PYTHON) tools/wheel_size.py dist/*.whl
 
+lambda-layer: wheel setup ## the layer of AWS Lambda of docs/recipes.md: its size, and the time of a cold start
+	@$(BIN)/python tools/lambda_layer.py dist/*.whl
+
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) $(VENV_DEMO) $(VENV)-sail $(VENV)-dbt $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
+	rm -rf $(VENV) $(VENV35) $(VENV_DEMO) $(VENV)-sail $(VENV)-dbt $(VENV)-airflow $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so
 
