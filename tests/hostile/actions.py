@@ -39,10 +39,13 @@ CHANGES: dict[str, Action] = {
 
 
 def _logs(table: mortice.Table, random: Random) -> None:
-    logs = sorted(path for path in Path(table.uri).rglob("*.log.*") if path.is_file())
+    kinds = ("*.log.*", "*.deletes.*", "*.cdc.*")
+    logs = sorted(path for kind in kinds for path in Path(table.uri).rglob(kind) if path.is_file())
     if logs:
-        for block in mortice.LogFile(random.choice(logs)).blocks():
+        log = mortice.LogFile(random.choice(logs))
+        for block in log.blocks():
             repr(block)
+            log.positions(block)
 
 
 READS: dict[str, Action] = {
@@ -51,6 +54,7 @@ READS: dict[str, Action] = {
     "read_optimized": lambda table, _: table.read_optimized().to_arrow(),
     "incremental": lambda table, random: table.incremental(_an_instant(table, random)).to_arrow(),
     "as_of": lambda table, random: table.snapshot(as_of=_an_instant(table, random)).to_arrow(),
+    "changes": lambda table, random: table.changes(_an_instant(table, random)).to_arrow(),
     "timeline": lambda table, _: [repr(instant) for instant in table.timeline],
     "file_slices": lambda table, _: table.file_slices(),
     "verify": lambda table, _: table.verify(keys=True),

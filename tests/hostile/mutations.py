@@ -15,6 +15,7 @@ from typing import Any
 import fastavro
 
 from hostile.copies import TableCopy, entries_below, files_among
+from hostile.native_logs import change_native_log, is_native_log
 
 FOLDERS = [
     ".hoodie",
@@ -66,7 +67,10 @@ class Mutator:
             (1, self.remove_file),
             (1, self.exchange_files),
             (1, self.replace_file),
+            (4, self.change_native_log),
         ]
+        if not any(map(is_native_log, self._files())):
+            kinds.pop()
         weights, changes = [weight for weight, _ in kinds], [change for _, change in kinds]
         try:
             return self.random.choices(changes, weights)[0]()
@@ -76,11 +80,14 @@ class Mutator:
         finally:
             self.files = None
 
-    def _a_file(self) -> Path:
+    def _files(self) -> list[str]:
         if self.files is None:
             self.files = files_among(self.root, entries_below(self.root))
-        metadata = [path for path in self.files if ".hoodie" in path]
-        drawn = metadata if metadata and self.random.random() < 0.9 else self.files or ["f"]
+        return self.files
+
+    def _a_file(self) -> Path:
+        metadata = [path for path in self._files() if ".hoodie" in path]
+        drawn = metadata if metadata and self.random.random() < 0.9 else self._files() or ["f"]
         return self.root / self.random.choice(drawn)
 
     def _content(self, path: Path) -> bytes:
@@ -200,6 +207,11 @@ class Mutator:
                     content[at : at + length] = bytes([self.random.choice([0, 0x7F, 0xFF])]) * len(
                         content[at : at + length]
                     )
+
+    def change_native_log(self) -> str:
+        """Changes what the footer of a native log says, its columns or its name."""
+        logs = [self.root / path for path in self._files() if is_native_log(path)]
+        return change_native_log(self.random, self.random.choice(logs), self.random.choice(logs), self.changed_tree)
 
     def change_properties(self) -> str:
         folder = self.random.choice([".hoodie", ".hoodie/metadata/.hoodie"])

@@ -15,6 +15,7 @@ KINDS = {
     "v8-mor": (8, "MERGE_ON_READ"),
     "v9-mor": (9, "MERGE_ON_READ"),
     "v9-cow": (9, "COPY_ON_WRITE"),
+    "v10-mor": (10, "MERGE_ON_READ"),
 }
 KEEP_LITTLE = {
     "hoodie.clean.commits.retained": "1",
@@ -36,7 +37,9 @@ def write_all(folder: Path, kinds: list[str]) -> None:
 
 
 def write_table(root: Path, version: int, table_type: str) -> None:
-    table = new_table(root, version, table_type)
+    # Native logs of all kinds.
+    properties = {"hoodie.table.cdc.enabled": "true"} if version >= 10 else None
+    table = new_table(root, version, table_type, properties=properties)
     table.upsert(FIRST, AS_IT_IS)
     for at in (2, 3):
         kept = table.upsert(rows(("a", "x", at, 10.0), ("c", "y", at, 30.0)), AS_IT_IS)
@@ -44,6 +47,8 @@ def write_table(root: Path, version: int, table_type: str) -> None:
             table.compact(AS_IT_IS)
     table.savepoint(kept.instant)
     table.archive(KEEP_LITTLE)
+    if version >= 10:
+        table.delete(rows(("c", "y", 4, 30.0)), AS_IT_IS)
     last = table.upsert(CHANGED, AS_IT_IS)
     plans = [_plan(root, lambda copy: copy.clean(KEEP_LITTLE)), _plan(root, lambda copy: copy.rollback(last.instant))]
     if table_type == "MERGE_ON_READ":
