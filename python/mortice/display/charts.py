@@ -12,7 +12,7 @@ __all__ = ["COLORS", "LaidOutGroup", "TimedInstant", "color_of", "layout_chart",
 
 COLORS = {
     "deltacommit": "#2f6fb0",
-    "commit": "#2f6fb0",
+    "commit": "#5fa3e0",
     "compaction": "#2e8b57",
     "logcompaction": "#7aa93c",
     "replacecommit": "#8a5fb4",
@@ -70,7 +70,10 @@ def color_of(action: str) -> str:
 
 def size_label(one: LaidOutGroup) -> str:
     """Returns the bytes of a file group as people read them."""
-    return f"{byte_size(one.base_bytes)} + {byte_size(one.log_bytes)} in {one.log_files} logs"
+    if not one.log_files:
+        return f"{byte_size(one.base_bytes)}, no logs"
+    logs = "1 log" if one.log_files == 1 else f"{one.log_files:,} logs"
+    return f"{byte_size(one.base_bytes)} + {byte_size(one.log_bytes)} in {logs}"
 
 
 def layout_chart(groups: Sequence[LaidOutGroup]) -> Markup:

@@ -43,7 +43,7 @@ def plot_layout(groups: Sequence[LaidOutGroup], ax: Axes | None) -> Axes:
     axes.barh(rows, bases, BAR, color=BASE_COLOR, label="base files")
     logs = axes.barh(rows, [one.log_bytes / MEBIBYTE for one in groups], BAR, bases, color=LOG_COLOR, label="log files")
     axes.bar_label(logs, list(map(size_label, groups)), padding=4, fontsize="small")
-    axes.margins(x=0.4)
+    axes.margins(x=0.5)  # for the labels
     axes.set_yticks(rows, labels)
     axes.set_ylim(max(LEAST_ROWS, len(groups)) - 0.5, -0.5)
     axes.set_xlabel("MiB")
