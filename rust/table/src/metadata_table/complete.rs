@@ -14,7 +14,7 @@
 
 use std::collections::HashSet;
 
-use super::init_instant::{INIT_SUFFIX, INIT_TIME, is_init_instant};
+use super::init_instant::{INIT_SUFFIX, INIT_TIME, is_bootstrap, is_init_instant};
 use crate::timeline::{Instant, Timeline};
 use mortice_base::error::{Error, Result};
 
@@ -68,7 +68,7 @@ fn has(instant: &Instant, write: &Instant) -> bool {
 /// of `write`. Metadata tables of version 8 that were upgraded have the times of earlier versions.
 fn lists(instant: &Instant, write: &Instant) -> bool {
     let (time, written) = (instant.requested_time.as_str(), write.requested_time.as_str());
-    let is_after = |last: &str| last.len() == written.len() && last >= written;
+    let is_after = |last: &str| (last.len() == written.len() || is_bootstrap(written)) && last >= written;
     time.strip_suffix(INIT_SUFFIX).is_some_and(is_after)
         || time == INIT_TIME && instant.completion_time.is_some() && instant.completion_time > write.completion_time
 }
@@ -126,6 +126,10 @@ mod tests {
         assert!(is_complete(&old, &["20240102000000000010.deltacommit"]));
         assert!(!is_complete(&old, &["20240101000000000010.deltacommit"]));
         assert!(!is_complete(&old, &["20240102000000010.deltacommit"]), "one that has this time to the millisecond");
+        let bootstrapped = ["00000000000001.commit", "20240102000000000.commit"];
+        assert!(is_complete(&bootstrapped, &["00000000000001010.deltacommit", "20240102000000000.deltacommit"]));
+        assert!(is_complete(&bootstrapped, &["20240102000000000010.deltacommit"]));
+        assert!(!is_complete(&bootstrapped, &["00000000000001010.deltacommit"]));
         let upgraded = ["20240102000000000_20240102000000001.commit", "20240103000000000_20240103000000001.commit"];
         let metadata = ["20240102000000000010_5.deltacommit", "20240103000000000_6.deltacommit"];
         assert!(is_complete(&upgraded, &metadata));
