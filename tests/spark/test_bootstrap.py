@@ -61,6 +61,24 @@ def test_call_answers_as_hudi(spark, source, tmp_path):
         )
 
 
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_tasks_write_over_skeletons(spark, source, tmp_path, kind):
+    table = mortice.bootstrap(tmp_path / "table", source, {**OPTIONS, "hoodie.datasource.write.table.type": kind})
+    changed = spark.createDataFrame(
+        [("1003", 2, "changed", "2026-01-01"), ("new", 2, "new", "2026-01-02")],
+        "id string, ts long, note string, day string",
+    )
+    mortice.spark.write(changed, tmp_path / "table", options={**OPTIONS, "mortice.write.driver.bytes": "0"})
+    if kind == "MERGE_ON_READ":
+        every = "options => 'hoodie.compact.inline.max.delta.commits=1'"
+        mortice.spark.sql(spark, f"CALL run_compaction(path => '{tmp_path}/table', {every})")
+    mortice.spark.sql(spark, f"CALL run_clustering(path => '{tmp_path}/table', order => 'id')")
+    table.refresh()
+    assert not [one for one in table.file_slices() if one.base_file.path.endswith("_00000000000001.parquet")]
+    rows = {row["id"]: row["note"] for row in rows_of(tmp_path / "table").to_pylist()}
+    assert (len(rows), rows["1003"], rows["new"], rows["1004"]) == (81, "changed", "new", "note 1004")
+
+
 @pytest.fixture(scope="module")
 def hudi():
     if not pyspark.__version__.startswith("3.5.") or fetch_hudi.jar() is None:
@@ -93,3 +111,49 @@ def test_hudi_reads_and_writes_the_table(hudi, source, tmp_path, made, full):
     assert multiset(rows.to_pylist()) == multiset(rows_of(path).to_pylist())
     assert rows.num_rows == 81
     assert {row["id"]: row["note"] for row in rows.to_pylist()}["1003"] == "changed"
+
+
+CHANGES = {"id": ["1003", "2104", "new"], "ts": [2] * 3, "note": ["changed", "changed", "new"]}
+DAYS = ["2026-01-01", "2026-01-02", "2026-01-02"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("made", ["COPY_ON_WRITE 9", "MERGE_ON_READ 9", "MERGE_ON_READ 8", "COPY_ON_WRITE 6"])
+def test_hudi_reads_what_is_written_over_skeletons(hudi, source, tmp_path, made):
+    kind, version = made.split()
+    path, out = tmp_path / "table", tmp_path / "out"
+    options = {**OPTIONS, "hoodie.datasource.write.table.type": kind, "hoodie.write.table.version": version}
+    table = mortice.bootstrap(path, source, options)
+    write = {"hoodie.index.type": "SIMPLE", "hoodie.clean.automatic": "false"}
+
+    def same_rows():
+        hudi.read(path, out)
+        rows = pq.read_table(out).select(COLUMNS).to_pylist()
+        assert multiset(rows) == multiset(rows_of(path).to_pylist())
+        return {row["id"]: row["note"] for row in rows}
+
+    table.upsert(pa.table({**CHANGES, "day": DAYS}), write)
+    rows = same_rows()
+    assert (len(rows), rows["1003"], rows["2104"], rows["new"]) == (81, "changed", "changed", "new")
+    table.delete(["1104"], write)
+    assert len(same_rows()) == 80
+    if kind == "MERGE_ON_READ":
+        # The plan names the files of the source: Hudi executes it.
+        table.compact({"hoodie.compact.inline.max.delta.commits": "1"}, run=False)
+        hudi.sql(f"CALL run_compaction(op => 'run', path => '{path}')")
+        assert same_rows()["1003"] == "changed"
+    table.refresh()
+    table.cluster({"hoodie.clustering.plan.strategy.sort.columns": "id"})
+    assert len(same_rows()) == 80
+    hudi.write(changed_file(tmp_path), path, {**options, "hoodie.write.auto.upgrade": "false", **HIVE_STYLE})
+    assert same_rows()["1004"] == "by Hudi"
+
+
+HIVE_STYLE = {"hoodie.datasource.write.hive_style_partitioning": "true"}
+
+
+def changed_file(folder):
+    file = folder / "changed.parquet"
+    pq.write_table(pa.table({"id": ["1004"], "ts": [9], "note": ["by Hudi"], "day": ["2026-01-01"]}), file)
+    return file

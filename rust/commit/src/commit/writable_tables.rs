@@ -37,7 +37,6 @@ pub fn check_writable(config: &TableConfig) -> Result<()> {
             config.drop_partition_columns,
             "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",
         ),
-        (config.is_bootstrapped(), "a bootstrapped table (hoodie.bootstrap.base.path)"),
         (is_sorted(config), "a table whose files are sorted by record key (hoodie.table.storage.layout=lsm_tree)"),
         (!config.base_file_format.eq_ignore_ascii_case("PARQUET"), "a table whose base files are not Parquet"),
     ];

@@ -4,14 +4,15 @@
 use std::collections::HashMap;
 
 use super::index::{BootstrapIndex, IndexedFile};
-use crate::file_group::{BootstrapSource, FileSlice};
+use crate::file_group::{BaseFile, BootstrapSource, FileSlice};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::instant_time;
 use mortice_merge::config::TableConfig;
 use mortice_merge::keys::partition_path;
 use mortice_storage::Storage;
 
-/// Gives each slice with a skeleton its source. Of a table without skeletons nothing is read.
+/// Gives each slice with a skeleton its source. Of slices without skeletons, and of those that have their sources,
+/// nothing is read.
 ///
 /// # Errors
 /// What [`BootstrapIndex`] says; `InvalidTable` where it does not know a skeleton.
@@ -23,10 +24,9 @@ pub fn attach<'a>(
     let mut index: Option<BootstrapIndex> = None;
     let mut known: HashMap<String, HashMap<String, IndexedFile>> = HashMap::new();
     for slice in slices {
-        let Some(base) = slice.base_file.as_mut().filter(|base| base.instant == instant_time::METADATA_BOOTSTRAP)
-        else {
-            continue;
-        };
+        let is_incomplete =
+            |base: &&mut BaseFile| base.instant == instant_time::METADATA_BOOTSTRAP && base.source.is_none();
+        let Some(base) = slice.base_file.as_mut().filter(is_incomplete) else { continue };
         let index = match &mut index {
             Some(index) => index,
             unopened => unopened.insert(BootstrapIndex::open(storage, config)?),

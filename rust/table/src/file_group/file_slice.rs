@@ -82,9 +82,7 @@ impl FileSlice {
     /// Returns the size of all files in bytes.
     #[must_use]
     pub fn total_len(&self) -> u64 {
-        let source = |file: &BaseFile| file.source.as_ref().map_or(0, |source| source.len);
-        let source = self.base_file.as_ref().map_or(0, source);
-        self.files().fold(source, |sum, (_, len)| sum.saturating_add(len))
+        self.files().fold(0, |sum, (_, len)| sum.saturating_add(len))
     }
 }
 
@@ -93,6 +91,12 @@ impl BaseFile {
     #[must_use]
     pub fn name(&self) -> &str {
         self.registered_name.as_deref().unwrap_or_else(|| name_in(&self.path))
+    }
+
+    /// Returns the path or URI of the file that a skeleton file of a bootstrap belongs to.
+    #[must_use]
+    pub fn source_path(&self) -> Option<&str> {
+        self.source.as_deref().map(|source| source.path.as_str())
     }
 }
 

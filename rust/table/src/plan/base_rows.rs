@@ -45,9 +45,8 @@ impl OpenTable {
     /// # Errors
     /// Those of the table's schema, and of reading the log files.
     pub fn changed_rows(&self, slice: &FileSlice, schema: &avro::Schema, memory: u64) -> Result<Option<ChangedRows>> {
-        let query = Arc::new(self.query_of(schema)?);
-        let split = Split { query, slice: Arc::new(slice.clone()), change: None, part: None, merger: None };
-        ChangedRows::of_slice(&split, memory)
+        let (query, slice) = (Arc::new(self.query_of(schema)?), Arc::new(self.with_source(slice.clone())?));
+        ChangedRows::of_slice(&Split { query, slice, change: None, part: None, merger: None }, memory)
     }
 
     /// Reads the records of a slice's logs, merged among themselves, with the values of the files. Rows of deleted keys
@@ -123,8 +122,14 @@ impl OpenTable {
     }
 
     fn rows_of(&self, slice: FileSlice, schema: &avro::Schema, report: &SharedReport) -> Result<SplitReader> {
-        let query = Arc::new(self.query_of(schema)?);
-        self.reader(Split { query, slice: Arc::new(slice), change: None, part: None, merger: None }, report)
+        let (query, slice) = (Arc::new(self.query_of(schema)?), Arc::new(self.with_source(slice)?));
+        self.reader(Split { query, slice, change: None, part: None, merger: None }, report)
+    }
+
+    /// Adds the source file to a slice with a skeleton file of a bootstrap: plans of services name the skeleton alone.
+    fn with_source(&self, mut slice: FileSlice) -> Result<FileSlice> {
+        self.attach_sources([&mut slice])?;
+        Ok(slice)
     }
 
     fn reader(&self, split: Split, report: &SharedReport) -> Result<SplitReader> {

@@ -9,7 +9,7 @@ use crate::data_paths::plan_path;
 use mortice_base::error::Result;
 use mortice_merge::config::option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS;
 use mortice_storage::Storage;
-use mortice_table::file_group::FileSlice;
+use mortice_table::file_group::{BaseFile, FileSlice};
 use mortice_table::timeline::Timeline;
 use mortice_table::timeline::metadata::{
     HoodieClusteringGroup, HoodieClusteringPlan, HoodieClusteringStrategy, HoodieRequestedReplaceMetadata,
@@ -127,7 +127,9 @@ fn slice_of_plan(store: &dyn Storage, slice: &FileSlice) -> HoodieSliceInfo {
         delta_file_paths: Some(slice.log_files.iter().map(|log| plan_path(store, &log.path)).collect()),
         file_id: Some(slice.file_id.clone()),
         partition_path: Some(slice.partition.clone()),
-        bootstrap_file_path: Some(String::new()),
+        bootstrap_file_path: Some(
+            slice.base_file.as_ref().and_then(BaseFile::source_path).unwrap_or_default().to_owned(),
+        ),
         version: Some(VERSION),
         ..HoodieSliceInfo::default()
     }
@@ -164,7 +166,6 @@ fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) ->
 mod tests {
     use super::*;
     use mortice_merge::config::WriteOptions;
-    use mortice_table::file_group::BaseFile;
 
     fn slice(file_id: &str, len: Option<u64>) -> FileSlice {
         let base = |len| BaseFile {

@@ -34,6 +34,8 @@ pub(crate) fn operation_of(slice: &FileSlice, base_bytes: u64) -> HoodieCompacti
         data_file_path: slice.base_file.as_ref().map(|base| base.name().to_owned()),
         file_id: Some(slice.file_id.clone()),
         partition_path: Some(slice.partition.clone()),
+        // Hudi reads the skeleton of a bootstrap alone if the plan does not name its source.
+        bootstrap_file_path: slice.base_file.as_ref().and_then(BaseFile::source_path).map(str::to_owned),
         metrics: Some(metrics.iter().map(|(name, value)| (*name, *value as f64)).collect()),
         ..HoodieCompactionOperation::default()
     }

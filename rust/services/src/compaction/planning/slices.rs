@@ -8,6 +8,7 @@ use crate::service_table::ServiceTable;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{LogFileName, RequestedTime};
 use mortice_merge::config::TimelineLayout;
+use mortice_table::bootstrap;
 use mortice_table::file_group::{FileSlice, FileSystemView, LogFile, PartitionFiles};
 use mortice_table::timeline::{CompletionStatus, PendingCompaction, Timeline};
 
@@ -68,6 +69,7 @@ pub(crate) fn slices_to_compact<'a>(
             }
         }
     }
+    bootstrap::attach(table.storage.as_ref(), &table.config, &mut slices)?;
     Ok(slices)
 }
 

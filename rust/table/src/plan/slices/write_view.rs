@@ -101,6 +101,7 @@ impl OpenTable {
             found.base_files.extend(base_files);
             found.slices.extend(slices);
         }
+        self.attach_sources(found.base_files.iter_mut().chain(&mut found.slices))?;
         Ok(found)
     }
 
