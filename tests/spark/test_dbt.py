@@ -45,6 +45,9 @@ def test_models_are_created_merged_into_overwritten_and_dropped(tmp_path):
     assert status == 0, printed
     merged = {row["id"]: row["fare"] for row in rows(folder, "trips")}
     assert merged == {"a": 1.5, "b": 9.5, "c": 3.5, "d": 4.5}
+    # Each state of a trip is a row, with the time until which it was so.
+    history = {(row["id"], row["fare"]): row["dbt_valid_to"] is None for row in rows(folder, "trip_history")}
+    assert history == {("a", 1.5): True, ("b", 2.5): False, ("b", 9.5): True, ("c", 3.5): True, ("d", 4.5): True}
     sums = {row["city"]: (row["fare"], row["trips"]) for row in rows(folder, "fares")}
     assert sums == {"oslo": (9.5, 3), "rome": (9.5, 1)}
     commits = [

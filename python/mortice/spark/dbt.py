@@ -8,6 +8,7 @@ Hudi's jar. docs/migrate.md has an example.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,11 @@ from mortice.spark.statements.run import sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+SHOWN = re.compile(r"\s*(/\*.*?\*/\s*)?show\s+table\s+extended\b", re.IGNORECASE | re.DOTALL)
+SNAPSHOT = re.compile(r"\bas\s+dbt_scd_id\b", re.IGNORECASE)
+RECORD_KEY = re.compile(r"(?<=\bprimaryKey) \"[^\"]*\"")
 
 
 @contextlib.contextmanager
@@ -35,7 +41,7 @@ def statements_of_sessions() -> Iterator[None]:
             return given(spark, text, *args, **kwargs)
         running.is_inside = True
         try:
-            return sql(spark, text)
+            return as_of_hudi(text, sql(spark, with_key_of_snapshot(text)))
         finally:
             running.is_inside = False
 
@@ -44,6 +50,28 @@ def statements_of_sessions() -> Iterator[None]:
         yield
     finally:
         setattr(SparkSession, "sql", given)  # noqa: B010
+
+
+def with_key_of_snapshot(text: str) -> str:
+    """Returns a statement of dbt with the record key of a snapshot, `dbt_scd_id`.
+
+    dbt-spark makes the unique key of all models with `file_format: hudi` the record key, but a snapshot has a row for
+    each state of it.
+    """
+    return RECORD_KEY.sub(' "dbt_scd_id"', text, count=1) if SNAPSHOT.search(text) else text
+
+
+def as_of_hudi(text: str, frame: DataFrame) -> DataFrame:
+    """Returns the rows of a statement; of `SHOW TABLE EXTENDED`, with Hudi as the provider of tables of mortice.
+
+    dbt-spark changes snapshots only in tables of the providers that it knows.
+    """
+    if not SHOWN.match(text):
+        return frame
+    from pyspark.sql import functions
+
+    shown = functions.regexp_replace("information", "(?m)^Provider: mortice$", "Provider: hudi")
+    return frame.withColumn("information", shown)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
