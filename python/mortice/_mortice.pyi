@@ -93,6 +93,7 @@ __all__ = [
     "distinct_values",
     "forget_schema",
     "has_hdfs",
+    "is_followed_option",
     "is_stream_batch_written",
     "is_sync_option",
     "is_table_property",
@@ -2016,6 +2017,9 @@ def run_service_by_tasks(
 ) -> tuple[str | None, list[Commit]]:
     """Plans a service, if it is due, and executes what is pending by tasks of an engine. Returns the requested time of
     the plan, and the commits."""
+
+def is_followed_option(name: str) -> bool:
+    """Whether writes follow an option of Hudi, in every table."""
 
 def is_table_property(name: str) -> bool:
     """Whether an option of writes names a property of the table, which the table keeps."""

@@ -171,3 +171,19 @@ def test_a_merge_mode_is_a_property_by_both_of_its_names(spark, tmp_path):
             {},
         )
         assert mortice.Table(path).merge_mode == "COMMIT_TIME_ORDERING"
+
+
+def test_options_of_writes_in_the_session_apply_to_all_statements(spark, tmp_path):
+    table = mortice.create_table(
+        tmp_path / "t", {"id": "int", "name": "string"}, record_key="id", table_type="MERGE_ON_READ"
+    )
+    table.insert([{"id": 1, "name": "a"}])
+    compacts = {"hoodie.compact.inline": "true", "spark.hoodie.compact.inline.max.delta.commits": "1"}
+    run(spark, f"UPDATE mortice.`{table.uri}` SET name = 'b'", {"hoodie.compact.inline.max.delta.commits": "1"})
+    assert [one.action for one in mortice.Table(table.uri).timeline.completed] == ["deltacommit"] * 2
+    run(spark, f"UPDATE mortice.`{table.uri}` SET name = 'c'", compacts)
+    assert [one.action for one in mortice.Table(table.uri).timeline.completed] == ["deltacommit"] * 3 + ["commit"]
+    run(spark, f"UPDATE mortice.`{table.uri}` SET name = 'd'", {"hoodie.nothing.of.the.kind": "1"})
+    run(spark, f"CALL run_compaction(path => '{table.uri}')", {"hoodie.compact.inline.max.delta.commits": "1"})
+    assert mortice.Table(table.uri).timeline.completed[-1].action == "commit"
+    assert rows(table) == ["1 d"]

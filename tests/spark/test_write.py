@@ -192,7 +192,7 @@ def test_modes_are_those_of_spark(spark, tmp_path, path):
 
 def test_what_cannot_be_written_is_refused_by_name(spark, tmp_path, path):
     rows = frame(spark, [("b", "oslo", 1.0, 1)], 1)
-    with pytest.raises(UnsupportedError, match="delete_partition on Spark"):
+    with pytest.raises(mortice.InvalidArgumentError, match=r"needs hoodie\.datasource\.write\.partitions"):
         mortice.spark.write(rows, path, "delete_partition")
     with pytest.raises(InvalidArgumentError, match=r"hoodie\.table\.name is missing"):
         mortice.spark.write(rows, str(tmp_path / "nothing"))
@@ -339,3 +339,20 @@ def test_timestamps_are_cast_to_those_of_the_table_in_the_time_zone_of_the_sessi
     noon = datetime.datetime(2024, 7, 1, 12)
     expected = (noon.replace(hour=16, tzinfo=datetime.timezone.utc), noon)
     assert sorted((row["id"], (row["at"], row["wall"])) for row in rows) == [("a", expected), ("b", expected)]
+
+
+def test_partitions_that_an_option_names_are_deleted(spark, tmp_path):
+    path = str(tmp_path / "trips")
+    rows = spark.createDataFrame([("a", "x"), ("b", "y"), ("c", "z")], "id string, city string")
+    options = {
+        "hoodie.table.name": "trips",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "city",
+    }
+    mortice.spark.write(rows, path, options=options)
+    options |= {
+        "hoodie.datasource.write.operation": "delete_partition",
+        "hoodie.datasource.write.partitions.to.delete": "x, y",
+    }
+    assert mortice.spark.write(rows.limit(0), path, options=options).operation == "DELETE_PARTITION"
+    assert mortice.Table(path)["id"].to_pylist() == ["c"]

@@ -116,6 +116,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Adds what callers of writes ask of their options.
 fn add_option_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(write::is_followed_option, module)?)?;
     module.add_function(wrap_pyfunction!(write::is_table_property, module)?)?;
     module.add_function(wrap_pyfunction!(write::option_default, module)?)?;
     module.add_function(wrap_pyfunction!(write::pause_after_conflict, module)?)

@@ -141,6 +141,12 @@ pub(crate) fn is_table_property(py: Python<'_>, name: &str) -> PyResult<bool> {
     mortice::config::is_table_property(name).map_err(|error| raised(py, &error))
 }
 
+/// Whether writes follow an option of Hudi, in every table.
+#[pyfunction]
+pub(crate) fn is_followed_option(py: Python<'_>, name: &str) -> PyResult<bool> {
+    mortice::config::is_followed_option(name).map_err(|error| raised(py, &error))
+}
+
 /// The value that an option of writes and services has if it is not given.
 #[pyfunction]
 pub(crate) fn option_default(py: Python<'_>, name: &str) -> PyResult<&'static str> {

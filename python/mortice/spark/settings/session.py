@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.spark.execution.data_frame import is_connect
 from mortice.spark.execution.private import configured, hadoop_configuration
@@ -131,12 +132,16 @@ def _shown(spark: SparkSession, prefixes: Iterable[str]) -> dict[str, str]:
 
 
 _OF_HUDI = "hoodie."
+_OF_STATEMENTS = (
+    *("hoodie.combine.before.insert", "hoodie.datasource.insert.dup.policy", "hoodie.datasource.overwrite.mode"),
+    *("hoodie.datasource.write.insert.drop.duplicates", "hoodie.datasource.write.operation"),
+)
+"""Options that a session sets for some statements only (`statements/inserts.py`)."""
 _OF_INDEX = (
-    *("hoodie.index.type", "hoodie.index.class", "hoodie.index.bucket.engine"),
-    *("hoodie.bucket.index.num.buckets", "hoodie.bucket.index.hash.field"),
+    *("hoodie.index.type", "hoodie.bucket.index.num.buckets", "hoodie.bucket.index.hash.field"),
     *(f"hoodie.{kind}.index.update.partition.path" for kind in ("bloom", "record", "simple")),
 )
-"""The options of writes that say how keys are found."""
+"""Options of writes that are asked for where a session cannot list its settings (Spark Connect 3.5)."""
 
 
 def session_options(spark: SparkSession) -> dict[str, str]:
@@ -152,10 +157,17 @@ def session_options(spark: SparkSession) -> dict[str, str]:
     }
 
 
-def session_index(spark: SparkSession) -> dict[str, str]:
-    """Returns the options that say by which index statements find keys, by lower-case name."""
-    found = _configured(spark, _OF_INDEX).items()
-    return by_one_name({name: value for name, value in found if name.removeprefix(SPARK_PREFIX) in _OF_INDEX})
+def session_writes(spark: SparkSession) -> dict[str, str]:
+    """Returns the options that the session sets for all writes of its statements, by lower-case name.
+
+    They are those that writes follow, as with Hudi (`ProvidesHoodieConfig`); others have no effect.
+    """
+    settings = _configured(spark, _OF_INDEX).items()
+    found = by_one_name(
+        {name: value for name, value in settings if name.removeprefix(SPARK_PREFIX).startswith(_OF_HUDI)}
+    )
+    others = {name: value for name, value in found.items() if name not in _OF_STATEMENTS}
+    return {name: value for name, value in others.items() if _mortice.is_followed_option(name)}
 
 
 def _configured(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:

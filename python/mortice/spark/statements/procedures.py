@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.spark.settings.session import session_writes
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.services import SERVICES, Called
 from mortice.spark.statements.spark_errors import parsed_query
@@ -83,7 +84,8 @@ def call(spark: SparkSession, statement: StatementText) -> DataFrame | None:
     if not names & {"table", "path"}:
         return _frame(spark, procedure, _mortice.procedure_rows(procedure.name, "", {}, given))
     table, uri = _target(spark, statement, procedure, given)
-    options = (table.write_options() if table is not None else {}) | _options(given.pop("options", None))
+    of_table = table.write_options() if table is not None else {}
+    options = {**of_table, **session_writes(spark), **_options(given.pop("options", None))}
     if unknown := [name for name in given if name not in {*names, *_PLACES}]:
         known = ", ".join(dict.fromkeys([*_PLACES, *(name for name, *_ in procedure.parameters)]))
         raise statement.error(
@@ -121,10 +123,8 @@ def _target(
         # The path is that of another table.
         return table, table.path
     if path is None and table is None:
-        raise statement.error(
-            f"the catalog has no table {name!r} of mortice; name it, or give its path (path => '…')",
-            statement.parsed.end,
-        )
+        what = f"the catalog has no table {name!r} of mortice" if name else "the argument table is missing"
+        raise statement.error(f"{what}; name it, or give its path (path => '…')", statement.parsed.end)
     return table, str(path) if path is not None or table is None else table.path
 
 

@@ -23,7 +23,7 @@ from mortice.spark.execution.private import session_key
 from mortice.spark.reading.read import read
 from mortice.spark.settings.catalog_table import MANAGED, managed_name, stored_options
 from mortice.spark.settings.option_names import Decision, decision, is_of_storage, near
-from mortice.spark.settings.session import session_index
+from mortice.spark.settings.session import session_writes
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.parameters import quoted, quoted_string
 from mortice.table import Table
@@ -73,8 +73,8 @@ class SqlTable:
         return {name: value for name, value in self.options.items() if not is_of_writes_alone(name.lower())}
 
     def change_options(self, spark: SparkSession) -> dict[str, OptionValue]:
-        """Returns the options of statements that change rows: those of writes, with the index that the session sets."""
-        return {**self.write_options(), **session_index(spark)}
+        """Returns the options of statements that change rows: those of writes, and before them those of the session."""
+        return {**self.write_options(), **session_writes(spark)}
 
     def opened(self, spark: SparkSession) -> Table:
         """Returns the table, with the session's settings of the storage."""

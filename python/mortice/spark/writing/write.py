@@ -79,6 +79,7 @@ class NewTable:
 
 
 OPERATION = "hoodie.datasource.write.operation"
+PARTITIONS = "hoodie.datasource.write.partitions.to.delete"
 MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
 
 
@@ -185,6 +186,8 @@ def write_frame(  # noqa: PLR0917
     Raises as `write`.
     """
     storage = target.storage_options(df.sparkSession)
+    if operation == "delete_partition":
+        return _without_partitions(target, storage)
     if not _goes_on(target.uri, storage, operation, _mode(mode)):
         return None
     if operation == "delete":
@@ -237,6 +240,15 @@ def _written(
         checks = validated(validators, lambda commit: Table(target.uri, storage_options=storage).preview(commit))
         with aborted_on_error(native), checks as check:
             return run_write(df, native, check)
+
+
+def _without_partitions(target: WriteTarget, storage: Mapping[str, str]) -> Commit:
+    """Deletes the partitions that an option names; the rows are not read."""
+    options = {name: value for name, value in target.options.items() if name not in (OPERATION, PARTITIONS)}
+    partitions = [path.strip() for path in target.options.get(PARTITIONS, "").split(",") if path.strip()]
+    if not partitions:
+        raise InvalidArgumentError(f"the operation delete_partition needs {PARTITIONS}, the paths of partitions")
+    return Table(target.uri, storage_options=storage).delete_partitions(partitions, options)
 
 
 def checked_operation(operation: str | None, options: Mapping[str, str]) -> str:

@@ -37,5 +37,5 @@ pub use table_config::{CdcMode, STORES_OPERATIONS, TableConfig, TableType};
 pub use table_version::{TableVersion, TimelineLayout};
 pub use write_options::{
     OptionDecision, OptionHandling, ParsedOptions, WriteOption, WriteOptions, decisions as write_option_decisions,
-    default_of, is_commit_metadata, is_table_property, option_names, table_properties,
+    default_of, is_commit_metadata, is_followed_option, is_table_property, option_names, table_properties,
 };

@@ -26,5 +26,5 @@ mod values;
 pub use decisions::{OptionDecision, OptionHandling, decisions};
 pub use option_names::WriteOption;
 pub use options::WriteOptions;
-pub use parse::{ParsedOptions, is_commit_metadata, is_table_property, table_properties};
+pub use parse::{ParsedOptions, is_commit_metadata, is_followed_option, is_table_property, table_properties};
 pub use values::default_of;

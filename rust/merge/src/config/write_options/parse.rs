@@ -106,6 +106,15 @@ pub fn is_table_property(name: &str) -> Result<bool> {
     Ok(decision_for(name)?.is_some_and(|option| matches!(option.decision, OptionHandling::Property(_))))
 }
 
+/// Returns whether writes follow an option of Hudi in every table, so that a session may set it for all of its
+/// tables.
+///
+/// # Errors
+/// `Internal` for a table of decisions that cannot be read.
+pub fn is_followed_option(name: &str) -> Result<bool> {
+    Ok(decision_for(name)?.is_some_and(|option| option.decision == OptionHandling::Taken))
+}
+
 /// The properties that options set in a table that a write creates, by the properties' names.
 ///
 /// # Errors
