@@ -115,7 +115,7 @@ def test_plots_show_each_file_group_and_instant(hostile):
     layout = hostile.plot.layout()
     assert len(layout.get_yticklabels()) == len(hostile.file_slices())
     layout.figure.canvas.draw()  # a name with $ is no formula
-    assert all(re.search("KiB .* logs?$", one.get_text()) for one in layout.texts)
+    assert all(re.search("KiB.* logs?$", one.get_text()) for one in layout.texts)
     assert len(layout.texts) == len(hostile.file_slices())
     timeline = hostile.plot.timeline()
     timeline.figure.canvas.draw()
