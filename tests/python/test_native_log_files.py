@@ -15,6 +15,7 @@ from support.cases import TABLES, assert_same_result, hudi_result
 
 NATIVE = [name for name in TABLES if name.startswith("h13_")]
 NAME = re.compile(r"[^._]+_\d+-\d+-\d+_\d+_\d+\.(log|deletes|cdc)\.(parquet|orc|hfile)")
+DOWNGRADED = "h13_mor_downgraded"
 EVENT_TIME, UPGRADED, METADATA = "h13_mor_event_time", "h13_mor_upgraded_from_9", "h13_mor_metadata"
 TYPES = {
     ("log", "parquet"): "PARQUET_DATA_BLOCK",
@@ -40,9 +41,21 @@ def with_metadata(log, change):
     pq.write_table(rows.replace_schema_metadata(metadata), log)
 
 
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", [name for name in NATIVE if name != DOWNGRADED])
 def test_verify_finds_nothing(name, table_of):
     assert mortice.Table(table_of(name)).verify(keys=True).findings == []
+
+
+def test_logs_that_hudi_leaves_in_a_downgraded_table_are_reported_and_not_passed_over(table_of):
+    """Hudi compacts before it downgrades, and leaves the logs."""
+    path = table_of(DOWNGRADED)
+    table, logs = mortice.Table(path), native_logs(path)
+    assert table.version == 9
+    assert [(one.kind, one.path) for one in table.verify(keys=True).findings] == [
+        ("unsupported_file", log.name) for log in logs
+    ]
+    with pytest.raises(mortice.UnsupportedError, match=logs[0].name):
+        table.snapshot(as_of=logs[0].name.split("_")[2])
 
 
 @pytest.mark.parametrize("name", NATIVE)

@@ -149,7 +149,7 @@ class Maker:
     def completed(self):
         """Returns (requested, completion, action) of the completed instants, in order."""
         files = (Path(self.path) / ".hoodie" / "timeline").iterdir()
-        names = (file.name.partition(".") for file in files if "_" in file.name)
+        names = (file.name.partition(".") for file in files if "_" in file.name and not file.name.endswith(".crc"))
         return sorted((*times.split("_"), action) for times, _, action in names)
 
     def instants(self):
@@ -348,7 +348,8 @@ def mor_upgraded_from_6(it):
     it.delete([4], 5)
 
 
-@case(MOR, EVENT)
+# mortice refuses native logs in a table of version 9.
+@case(MOR, EVENT, without=["as_of_middle"])
 def mor_downgraded(it):
     it.write("bulk_insert", it.rows(range(12), 0))
     it.upsert(range(6), 2)
@@ -396,7 +397,10 @@ def mor_timestamp_ordering(it):
     marked_deletes(it)
 
 
-@case(MOR, EVENT, {"hoodie.table.storage.layout": "lsm_tree"})
+LATER_DELETES = {"as_of_middle": "Hudi's reader of lsm_tree applies deletes of later commits to an earlier time"}
+
+
+@case(MOR, EVENT, {"hoodie.table.storage.layout": "lsm_tree"}, quirks=LATER_DELETES)
 def mor_lsm_tree(it):
     it.write("insert", it.rows(range(8), 0))
     it.upsert([5, 3, 1, 30], 2)
@@ -467,6 +471,8 @@ def main(jar, folder, *names):
 
 def make_case(spark, name, folder, path):
     make, options, more = CASES[name]
+    more = dict(more)
+    without, quirks = more.pop("without", []), more.pop("quirks", {})
     maker = Maker(spark, name, str(path), options, **more)
     make(maker)
     for index in path.glob("**/*.crc"):
@@ -485,9 +491,14 @@ def make_case(spark, name, folder, path):
             {"instant": requested, "completion": completion, "action": action}
             for requested, completion, action in maker.completed()
         ],
-        "queries": [result(spark, query, path, folder) for query in asked(options, instants)],
+        "queries": [
+            result(spark, query, path, folder) for query in asked(options, instants) if query[0] not in without
+        ],
     }
     facts["queries"] = [query for query in facts["queries"] if query]
+    for query in facts["queries"]:
+        if query["id"] in quirks:
+            query["quirk"] = quirks[query["id"]]
     (folder / "case.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     with zipfile.ZipFile(folder / "table.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for file in sorted(path.glob("**/*")):
