@@ -1,6 +1,10 @@
 //! Changes of columns: a commit without files that stores the new schema, as Hudi's `ALTER TABLE` writes it
 //! (`HoodieSparkSqlWriter`, `AlterTableCommand.commitWithSchema`; measured with Hudi 1.2).
 
+mod altered;
+mod changes;
+mod ids;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,6 +23,8 @@ use mortice_table::plan::OpenTable;
 use mortice_table::schema::{history_text, table_schema};
 use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieCommitMetadata, OrderedMap};
+
+pub use changes::ColumnChanges;
 
 /// The columns that a table is to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +67,21 @@ pub fn alter_schema(
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
     alter_at(&TableLocation::new(&table.uri, &table.storage_options), table, columns, options, validator)
+}
+
+/// Changes the columns of a table, in the state in which it was opened, as one commit.
+///
+/// # Errors
+/// `InvalidArgument` for a column that is not there, or cannot change; `Unsupported` for a type that loses values;
+/// `WriteConflict` if another writer has committed since the table was opened; those of [`Transaction::commit`].
+pub fn alter(
+    table: &Arc<OpenTable>,
+    changes: &ColumnChanges,
+    options: &BTreeMap<String, String>,
+    validator: Option<Arc<dyn CommitValidator>>,
+) -> Result<WriteResult> {
+    let (columns, schema_changes) = changes.made(table)?;
+    Ok(WriteResult { schema_changes, ..alter_schema(table, &columns, options, validator)? })
 }
 
 /// The same of a table at a location.
