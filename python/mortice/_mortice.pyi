@@ -81,7 +81,6 @@ __all__ = [
     "VerifyResult",
     "__version__",
     "abort_task_insert",
-    "avro_record",
     "begin_task_insert",
     "bootstrap",
     "catalog_entries",
@@ -1380,18 +1379,11 @@ class Table:
         """Deletes partitions."""
     def delete_where(self, filters: Filter | None, options: Mapping[str, str], validator: _Validator = None) -> Commit:
         """Deletes the rows that filters select."""
-    def stored_columns(self) -> tuple[str, str | None]:
-        """Returns the Avro schema of the columns, as JSON, and the columns with their ids, if they have some."""
-    def alter_schema(
-        self,
-        schema: str,
-        with_ids: tuple[str, str] | None,
-        options: Mapping[str, str],
-        validator: _Validator = None,
-    ) -> Commit:
+    def alter(self, changes: Mapping[str, object], options: Mapping[str, str], validator: _Validator = None) -> Commit:
         """Changes the columns of the table, in the state in which it was opened.
 
-        `schema` is their Avro schema, as JSON; `with_ids` has the columns with their ids before and after the change.
+        `changes` has `drop` and `nullable`, lists of paths; `rename`, `comment` and `move`, lists of pairs; `type` and
+        `add`, Arrow data whose columns are named by paths.
         """
     def compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> CompactResult:
         """Plans a compaction, if one is due, and executes what is pending."""
@@ -1789,9 +1781,6 @@ def update_where(
 
     If no row is selected nothing is written, and `Commit.instant` is empty.
     """
-
-def avro_record(columns: HasArrowSchema, name: str) -> str:
-    """Returns the Avro schema of the columns of Arrow data in a record of this full name, as JSON."""
 
 def merge_rules(
     *,

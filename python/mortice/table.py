@@ -64,7 +64,6 @@ from mortice.values.options import (
 from mortice.values.other_names import answering, missing_attribute, names_of, with_fields, with_hints
 from mortice.values.timeline import Instant, Timeline
 from mortice.values.visible_text import visible_text
-from mortice.writing.alter import Changes, alter
 from mortice.writing.merge_clauses import (
     MERGE_ARGUMENTS,
     MergeBuilder,
@@ -84,6 +83,7 @@ from mortice.writing.writes import (
     WriteRows,
     checked_options,
     checked_table,
+    column_changes,
     raising_causes,
     terms_to_delete,
     with_nulls,
@@ -1200,11 +1200,10 @@ class Table(metaclass=_TableClass):
             UnsupportedError: Another type, or a table that mortice does not write.
             WriteConflictError: Another writer has committed meanwhile.
         """
-        changes = {"add": add, "drop": drop, "rename": rename, "type": type, "comment": comment}
-        changes |= {"nullable": nullable, "move": move}
-        made = Changes.from_arguments(changes)
+        given = {"add": add, "drop": drop, "rename": rename, "type": type, "comment": comment, "nullable": nullable}
+        changes = column_changes({**given, "move": move})
         self.refresh()
-        return self._change(alter, self._native, made, options=options)
+        return self._change(self._native.alter, changes, options=options)
 
     def erase(
         self,

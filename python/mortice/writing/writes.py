@@ -14,6 +14,7 @@ from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filter, Filters, SchemaOf, normal_form
 from mortice.values.argument_types import ArrowRows, Options
 from mortice.values.damage import caller_level
+from mortice.values.type_names import arrow_type
 from mortice.values.visible_text import visible_text
 from mortice.writing.validators import CommitCheck
 
@@ -25,6 +26,7 @@ __all__ = [
     "checked_batches",
     "checked_options",
     "checked_table",
+    "column_changes",
     "raising_causes",
     "terms_to_delete",
     "warn_of",
@@ -187,3 +189,26 @@ def checked_options(given: Mapping[str, object] | None) -> dict[str, str]:
             raise InvalidArgumentError(f"options must map names to strings, got {name!r}: {value!r}")
         checked[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return checked
+
+
+def column_changes(given: Mapping[str, Any]) -> dict[str, object]:
+    """Returns the arguments of `Table.alter` as the native module takes them: types as columns that have no rows.
+
+    Raises `InvalidArgumentError` for other values than paths, names and types.
+    """
+    changes: dict[str, object] = {}
+    for name in ("drop", "nullable"):
+        listed = given[name] or ()
+        changes[name] = [listed] if isinstance(listed, str) else list(listed)
+    for name in ("rename", "comment", "move"):
+        pairs = dict(given[name] or {})
+        if not all(isinstance(text, str) or (name == "move" and text is None) for text in pairs.values()):
+            to = "names of columns or None" if name == "move" else "strings"
+            raise InvalidArgumentError(f"{name} maps paths to {to}, got {pairs!r}")
+        changes[name] = list(pairs.items())
+    for name in ("type", "add"):
+        kinds = given[name] or {}
+        pairs = {field.name: field.type for field in kinds} if isinstance(kinds, pa.Schema) else dict(kinds)
+        fields = [pa.field(path, arrow_type(path, kind, name)) for path, kind in pairs.items()]
+        changes[name] = pa.schema(fields).empty_table()
+    return changes

@@ -98,7 +98,6 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<distributed::DistributedWrite>()?;
     module.add_class::<merge_into::MergePlan>()?;
     row_changes::add_functions(module)?;
-    module.add_function(wrap_pyfunction!(alter_schema::avro_record, module)?)?;
     module.add_function(wrap_pyfunction!(merge_into::merge_into, module)?)?;
     module.add_class::<distributed::StageBatches>()?;
     merge_rows::add_functions(module)?;

@@ -28,45 +28,28 @@ pub use changes::ColumnChanges;
 
 /// The columns that a table is to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AlteredColumns {
+pub(crate) struct AlteredColumns {
     /// Their Avro schema, as JSON.
-    pub schema: String,
+    pub(crate) schema: String,
     /// The columns with their ids, as JSON, if they are to have some: with those before, if these had none.
-    pub with_ids: Option<WithIds>,
+    pub(crate) with_ids: Option<WithIds>,
 }
 
 /// Columns with ids, before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WithIds {
+pub(crate) struct WithIds {
     /// Those before.
-    pub before: String,
+    pub(crate) before: String,
     /// Those after.
-    pub after: String,
+    pub(crate) after: String,
 }
 
 /// The Avro schema of a table's columns, as JSON, and the columns with their ids, if they have some.
-///
-/// # Errors
-/// Those of reading the schema.
-pub fn stored_columns(table: &OpenTable) -> Result<(String, Option<String>)> {
+pub(crate) fn stored_columns(table: &OpenTable) -> Result<(String, Option<String>)> {
     let (found, _) = table.schema_at(None)?;
     let stored = table_schema::stored_text(&table.timeline, &table.config)?;
     let text = stored.unwrap_or_else(|| found.files.json().to_owned());
     Ok((text, table_schema::column_ids(&table.timeline, &table.config)?))
-}
-
-/// Changes the columns of a table, in the state in which it was opened, as one commit.
-///
-/// # Errors
-/// `InvalidArgument` for a schema that cannot be read; `WriteConflict` if another writer has committed since the table
-/// was opened; those of [`Transaction::commit`].
-pub fn alter_schema(
-    table: &Arc<OpenTable>,
-    columns: &AlteredColumns,
-    options: &BTreeMap<String, String>,
-    validator: Option<Arc<dyn CommitValidator>>,
-) -> Result<WriteResult> {
-    alter_at(&TableLocation::new(&table.uri, &table.storage_options), table, columns, options, validator)
 }
 
 /// Changes the columns of a table, in the state in which it was opened, as one commit.
@@ -81,10 +64,11 @@ pub fn alter(
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<WriteResult> {
     let (columns, schema_changes) = changes.made(table)?;
-    Ok(WriteResult { schema_changes, ..alter_schema(table, &columns, options, validator)? })
+    let location = TableLocation::new(&table.uri, &table.storage_options);
+    Ok(WriteResult { schema_changes, ..alter_at(&location, table, &columns, options, validator)? })
 }
 
-/// The same of a table at a location.
+/// Gives a table at a location other columns.
 pub(super) fn alter_at(
     location: &TableLocation,
     table: &Arc<OpenTable>,

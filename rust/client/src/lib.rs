@@ -39,7 +39,7 @@ mod tasks;
 mod write;
 mod write_input;
 
-pub use alter_schema::{AlteredColumns, ColumnChanges, WithIds, alter, alter_schema, stored_columns};
+pub use alter_schema::{ColumnChanges, alter};
 pub use bootstrap::bootstrap;
 pub use bulk_insert::bulk_insert;
 pub use create_for_write::{create_table_for_write, forget_schema};

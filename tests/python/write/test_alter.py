@@ -7,7 +7,6 @@ import pytest
 
 import mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError, WriteConflictError
-from mortice.writing.alter_columns import AlteredSchema, with_ids
 
 STOPS = pa.list_(pa.struct([("u", pa.int32())]))
 SCHEMA = pa.schema(
@@ -159,44 +158,3 @@ def test_a_commit_meanwhile_is_a_conflict(tmp_path):
     table.refresh = meanwhile
     with pytest.raises(WriteConflictError, match="alter it again"):
         table.alter(add={"tip": pa.float64()})
-
-
-def test_ids_are_those_that_hudi_gives():
-    """What Hudi 1.2 stored for `ALTER TABLE`: the first change, a column, a field, a renamed and a dropped field."""
-    avro = {
-        "type": "record",
-        "name": "t_record",
-        "namespace": "hoodie.t",
-        "fields": [
-            {"name": "id", "type": ["null", "string"], "default": None},
-            {"name": "st", "type": ["null", {"type": "record", "name": "st", "fields": [
-                {"name": "x", "type": ["null", "int"]}, {"name": "y", "type": ["null", "string"]}]}]},
-            {"name": "arr", "type": ["null", {"type": "array", "items": ["null", {"type": "record", "name": "arr",
-                "fields": [{"name": "u", "type": ["null", "int"]}]}]}]},
-            {"name": "city", "type": ["null", "string"], "default": None},
-        ],
-    }  # fmt: skip
-    schema = AlteredSchema(avro, None, ["id", "city"])
-    schema.give_ids()
-    assert schema.ids["max_column_id"] == 12
-    by_name = {field["name"]: field for field in schema.ids["fields"]}
-    assert [by_name[name]["id"] for name in ("_hoodie_commit_time", "id", "st", "arr", "city")] == [0, 5, 6, 7, 8]
-    assert by_name["st"]["type"]["fields"] == [
-        {"id": 9, "name": "x", "optional": True, "type": "int"},
-        {"id": 10, "name": "y", "optional": True, "type": "string"},
-    ]
-    element = {"type": "record", "fields": [{"id": 12, "name": "u", "optional": True, "type": "int"}]}
-    expected = {"type": "array", "element_id": 11, "element": element, "element_optional": True}
-    assert by_name["arr"]["type"] == expected
-    schema.add("st.z", "double", ["city"])
-    schema.rename("st.y", "yy")
-    schema.drop("st.x")
-    assert by_name["st"]["type"]["fields"] == [
-        {"id": 10, "name": "yy", "optional": True, "type": "string"},
-        {"id": 13, "name": "z", "optional": True, "type": "double"},
-    ]
-    schema.add("e2", "string", ["city"])
-    assert [(field["name"], field["id"]) for field in schema.ids["fields"]][-2:] == [("e2", 14), ("city", 8)]
-    leaves = [("timestamp-micros", "long", "timestamp"), ("date", "int", "date")]
-    for logical, kind, word in leaves:
-        assert with_ids({"type": kind, "logicalType": logical})[0] == word

@@ -11,7 +11,7 @@ use super::stalling_services::{
 };
 use super::stopped_services::{FIRST, Row, Table};
 use super::undone_instants::{take_for_dead, upsert};
-use crate::stored_columns;
+use crate::alter_schema::stored_columns;
 use mortice_base::error::{ErrorKind, Result};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::ReadOptions;

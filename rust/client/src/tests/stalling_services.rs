@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::stopped_services::{Row, Table, batch, options};
 use super::undone_instants::upsert;
-use crate::alter_schema::alter_at;
-use crate::{AlteredColumns, WithIds, WriteInput, bulk_insert, delete_partitions, stored_columns, write};
+use crate::alter_schema::{AlteredColumns, WithIds, alter_at, stored_columns};
+use crate::{WriteInput, bulk_insert, delete_partitions, write};
 use mortice_base::error::Result;
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
