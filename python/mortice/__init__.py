@@ -24,11 +24,14 @@ from mortice._mortice import (
     ClusterResult,
     Commit,
     CompactResult,
+    DataFile,
     Erasure,
     ExpiredPartition,
     ExpireResult,
     FileGroupStats,
+    FileSlice,
     Finding,
+    Instant,
     MetadataResult,
     PlannedCompaction,
     PlannedSlice,
@@ -80,9 +83,8 @@ from mortice.reading.split import Split
 from mortice.table import Table
 from mortice.values import other_names
 from mortice.values.damage import DamagedFileWarning
-from mortice.values.file_slice import DataFile, FileSlice
 from mortice.values.observe import CommitEvent, on_commit
-from mortice.values.timeline import Instant, Timeline
+from mortice.values.timeline import Timeline
 from mortice.writing.log_writer import LogBlock, LogWriter, WrittenBlock
 
 if TYPE_CHECKING:
@@ -190,7 +192,8 @@ if not TYPE_CHECKING:  # which must go on to report unknown names
 
 # `mortice.table(path)` is answered by what `__getattr__` says of it; `from mortice.table import …` works as before.
 globals().pop("table", None)
-other_names.answering(Commit)
+for _kind in (Commit, FileSlice, Instant):
+    other_names.answering(_kind)
 results.show_as_tables(ArchiveResult, CleanResult, ClusterResult, CompactResult, Erasure, MetadataResult)
 results.show_as_tables(PlannedCompaction, RepairResult, RestoreResult, RollbackResult, SavepointResult)
 rows.show_rows_as_tables()

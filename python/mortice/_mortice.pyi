@@ -3,8 +3,8 @@
 Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, final, type_check_only
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, final, type_check_only
 
 import pyarrow as pa
 from typing_extensions import Self
@@ -12,7 +12,6 @@ from typing_extensions import Self
 from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import ArrowRows, ArrowStream
 from mortice.values.argument_types import ArrowSchema as HasArrowSchema
-from mortice.values.native_types import ErasureTasks, NativeSlice, ReadReport, TaskRunner
 
 __all__ = [
     "AlterTableStatement",
@@ -33,6 +32,7 @@ __all__ = [
     "Commit",
     "CompactResult",
     "CreateTableStatement",
+    "DataFile",
     "DistributedWrite",
     "ErasedValues",
     "Erasure",
@@ -40,10 +40,12 @@ __all__ = [
     "ExpiredPartition",
     "Expression",
     "FileGroupStats",
+    "FileSlice",
     "Filter",
     "Finding",
     "Follower",
     "InsertStatement",
+    "Instant",
     "LogBlock",
     "LogFile",
     "LogWriter",
@@ -126,7 +128,6 @@ debug_build: bool
 has_hdfs: bool
 """True if the core was built with its HDFS client."""
 
-_Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""
 
 @final
@@ -468,12 +469,179 @@ def table_name(text: str) -> list[str]:
     """Returns the parts of the name of a table. Raises `InvalidArgumentError` for anything else."""
 
 @type_check_only
+class CorruptBlock(TypedDict):
+    """A corrupt block that a read has skipped."""
+
+    file: str
+    offset: int
+    reason: str
+
+@type_check_only
+class DamagedLog(TypedDict):
+    """A log file that has lost bytes of a completed write."""
+
+    file: str
+    offset: int
+    instant: str
+    reason: str
+
+@type_check_only
+class ReadReport(TypedDict):
+    """What has been read (`Scan.report`)."""
+
+    files: int
+    blocks: dict[str, int]
+    """The number of log blocks, by kind."""
+    corrupt: list[CorruptBlock]
+    damaged: list[DamagedLog]
+    rolled_back: int
+    """Log blocks of instants that were rolled back."""
+    uncommitted: int
+    """Log blocks of instants that have not completed."""
+    records_read: int
+    records_won: int
+    passes: int
+    """Further passes over logs whose keys did not fit into memory."""
+    slices_pruned: int
+    row_groups_pruned: int
+    base_rows: int
+    rows: int
+    list_requests: int
+    open_requests: int
+    read_requests: int
+    peak_fetched_bytes: int
+
+@type_check_only
+class TaskRunner(Protocol):
+    """An engine that runs stages as tasks. Its methods return what the tasks report."""
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at once, as far as it is known."""
+
+    def run(self, stage: bytes, tasks: int) -> list[bytes]:
+        """Runs a stage whose tasks read files.
+
+        Args:
+            stage: The stage, serialised.
+            tasks: The number of tasks.
+        """
+
+    def exchange(self, read: bytes, tasks: int, then: bytes, partitions: int) -> list[bytes]:
+        """Runs a stage whose tasks read files, and one that gets what they send. Returns what the latter reports.
+
+        Args:
+            read: The stage that reads.
+            tasks: The number of its tasks.
+            then: The stage that gets the chunks.
+            partitions: Partitions of the shuffled chunks.
+        """
+
+@type_check_only
+class ErasureTasks(Protocol):
+    """The parts of an erasure that tasks of an engine do. Filters are lists of lists of terms."""
+
+    def count(self, filters: object, as_of: str | None) -> int:
+        """Returns the number of rows that filters select."""
+
+    def count_unaided(self, filters: object) -> int:
+        """Returns the number of rows that filters select, of the newest state and of base files alone, whichever is
+        greater. Files are listed in the storage, and none is left out by statistics or indexes.
+        """
+
+    def values(self, columns: Sequence[str], filters: object) -> Iterable[ArrowRows]:
+        """Returns batches with the distinct values, without null, of columns of the rows that filters select."""
+
+    def shared(self, column: str, values: ArrowBatch) -> Iterable[ArrowRows]:
+        """Returns batches with the values of a column, out of some, that rows have."""
+
+    def search(self, files: Sequence[tuple[str, int]], erased: ErasedValues) -> Sequence[tuple[str, str]]:
+        """Returns the files, out of some with their sizes, that have values of erased rows, and how."""
+
+    def is_in_metadata(self, erased: ErasedValues) -> bool:
+        """Returns whether records of the metadata table have values of erased rows."""
+
+    def delete_where(self, filters: object, options: Mapping[str, str]) -> object:
+        """Deletes the rows that filters select."""
+
+    def compact(self, options: Mapping[str, str]) -> object:
+        """Executes and plans compactions."""
+
+@type_check_only
 class _Result:
     """What results have in common."""
 
     def to_dict(self) -> dict[str, object]:
         """Returns the fields by name; results within them are dicts, too."""
     def __replace__(self, **changes: object) -> Self: ...
+
+@final
+class DataFile(_Result):
+    """One file of a file slice."""
+
+    __match_args__ = ("path", "size")
+    def __new__(cls, path: str, size: int) -> DataFile: ...
+    @property
+    def path(self) -> str:
+        """The path, relative to the table's base path."""
+    @property
+    def size(self) -> int:
+        """The size of the file, in bytes."""
+
+@final
+class FileSlice(_Result):
+    """The files that contain the rows of one file group as of one instant."""
+
+    __match_args__ = ("partition", "file_id", "base_instant", "base_file", "log_files")
+    def __new__(
+        cls,
+        partition: str,
+        file_id: str,
+        base_instant: str,
+        base_file: DataFile | None,
+        log_files: Sequence[DataFile],
+    ) -> FileSlice: ...
+    @property
+    def partition(self) -> str:
+        """The partition path; empty for a table without partitions."""
+    @property
+    def file_id(self) -> str:
+        """The id of the file group."""
+    @property
+    def base_instant(self) -> str:
+        """The instant of the base file, or of the first log file if there is no base file."""
+    @property
+    def base_file(self) -> DataFile | None:
+        """The base file; None if there is none."""
+    @property
+    def log_files(self) -> tuple[DataFile, ...]:
+        """The log files, in the order in which they are merged."""
+    @property
+    def size(self) -> int:
+        """The size of all files, in bytes."""
+
+@final
+class Instant(_Result):
+    """One action on the timeline."""
+
+    __match_args__ = ("requested_time", "completion_time", "action", "state")
+    def __new__(cls, requested_time: str, completion_time: str | None, action: str, state: str) -> Instant: ...
+    @property
+    def requested_time(self) -> str:
+        """The time when the action was requested; the name of the instant."""
+    @property
+    def completion_time(self) -> str | None:
+        """The time when the action completed. None if it is pending, and below table version 8, except for archived
+        instants since Hudi 0.14."""
+    @property
+    def action(self) -> str:
+        """Hudi's name of the action: `deltacommit`, `commit`, `compaction`, `replacecommit`, `clean`, `rollback`, …"""
+    @property
+    def state(self) -> str:
+        """`REQUESTED`, `INFLIGHT` or `COMPLETED`."""
+    @property
+    def is_completed(self) -> bool:
+        """True if the action has completed."""
 
 @final
 class FileGroupStats(_Result):
@@ -1306,9 +1474,9 @@ class Table:
     def schema(self) -> ArrowSchema: ...
     def has_column_ids(self, as_of: str | None = None) -> bool:
         """Returns true if columns are identified by ids, not by their names (schema on read)."""
-    def timeline(self) -> list[_Instant]:
+    def timeline(self) -> list[Instant]:
         """Active instants."""
-    def archived(self) -> list[_Instant]:
+    def archived(self) -> list[Instant]:
         """Archived instants. The first call reads the archive."""
     def metadata(self, requested_time: str, action: str, state: str, plan: bool) -> str | None:
         """Returns the content of an instant's file, or of its plan, as JSON."""
@@ -1318,8 +1486,8 @@ class Table:
     def follow(self, start: str) -> Follower: ...
     def position_here(self, position: str, layout: int) -> str | None:
         """Converts a position of a timeline of `layout` 1 or 2 to the current one; None is before every commit."""
-    def file_slices(self, as_of: str | None = None, filters: Filter | None = None) -> list[NativeSlice]:
-        """Returns dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
+    def file_slices(self, as_of: str | None = None, filters: Filter | None = None) -> list[FileSlice]:
+        """Returns the file slices that a snapshot reads."""
     def snapshot(
         self,
         columns: Sequence[str] | None,

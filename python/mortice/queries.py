@@ -279,7 +279,7 @@ def _odd_time(table: _mortice.Table, instant: str, is_empty: bool) -> str | None
     """
     digits = "".join(re.findall(r"\d", instant)).ljust(_DIGITS, "0")
     if digits > _now(table):
-        newest = max((one[0] for one in table.timeline()), default="")
+        newest = max((one.requested_time for one in table.timeline()), default="")
         if digits <= newest:
             return None
         return (
@@ -288,8 +288,8 @@ def _odd_time(table: _mortice.Table, instant: str, is_empty: bool) -> str | None
     if not is_empty:
         return None
     # An archived instant is older than all active ones.
-    times = [one[0] for one in (*table.archived(), *table.timeline()) if one[3].upper() == "COMPLETED"]
-    first = min(times, default=None)
+    instants = (*table.archived(), *table.timeline())
+    first = min((one.requested_time for one in instants if one.is_completed), default=None)
     if first is None or digits >= first:
         return None
     return (

@@ -23,6 +23,8 @@ from mortice._mortice import (
     CompactResult,
     Erasure,
     ExpireResult,
+    FileSlice,
+    Instant,
     MetadataResult,
     PlannedCompaction,
     RepairResult,
@@ -33,6 +35,7 @@ from mortice._mortice import (
     VerifyResult,
 )
 from mortice.catalogs.run import asked_for, sync_after, without_sync
+from mortice.display.results import FileSlices
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, normal_form
 from mortice.insight import difference, health, history, maintenance, report
@@ -45,11 +48,9 @@ from mortice.reading.scan import Scan, checked_subscript
 from mortice.reading.split import pickled
 from mortice.values.argument_types import CredentialsFunction, Options, Rows, StorageOptions
 from mortice.values.credentials import CREDENTIALS, supplier_of
-from mortice.values.file_slice import FileSlice, FileSlices
 from mortice.values.frames import DtypeBackend
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.values.meta_columns import without_meta
-from mortice.values.native_types import ErasureTasks, TaskRunner
 from mortice.values.observe import observed
 from mortice.values.options import (
     DEFAULT_HOLES,
@@ -62,7 +63,7 @@ from mortice.values.options import (
     checked_storage_options,
 )
 from mortice.values.other_names import answering, missing_attribute, names_of, with_fields, with_hints
-from mortice.values.timeline import Instant, Timeline
+from mortice.values.timeline import Timeline
 from mortice.values.visible_text import visible_text
 from mortice.writing.merge_clauses import (
     MERGE_ARGUMENTS,
@@ -94,6 +95,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from mortice._mortice import ErasureTasks, TaskRunner
     from mortice.reading.dataset import TableDataset
 
 __all__ = ["Table"]
@@ -317,13 +319,12 @@ class Table(metaclass=_TableClass):
         def read(instant: Instant, plan: bool) -> str | None:
             return native.metadata(instant.requested_time, instant.action, instant.state, plan)
 
-        active = (Instant(*instant) for instant in native.timeline())
-        return Timeline(active, lambda: (Instant(*instant) for instant in native.archived()), read)
+        return Timeline(native.timeline(), native.archived, read)
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
         """Returns the file slices that a snapshot reads; with `filters`, only those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters, lambda: self.schema))
-        return FileSlices(FileSlice.from_native(slice_) for slice_ in slices)
+        return FileSlices(slices)
 
     def partitions(self, as_of: InstantLike = None, filters: Filters = None) -> list[str]:
         """Returns the partition paths that have files, in order: those of `_hoodie_partition_path`, and of

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from mortice import InvalidArgumentError, Timeline
+from mortice import Instant, InvalidArgumentError, Timeline
 from mortice.values.instants import instant_text, position_before
-from mortice.values.timeline import Instant
 
 NOON = 1_711_886_400
 """2024-03-31 12:00 UTC, on the day on which clocks in Oslo go forward."""

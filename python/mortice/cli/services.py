@@ -11,11 +11,11 @@ import dataclasses
 import click
 
 from mortice import _mortice as native
+from mortice._mortice import Instant
 from mortice.cli.parameters import LOCK, Target, columns_of, on_tables, options_of, service
 from mortice.cli.progress import service_progress
 from mortice.insight.health import COLUMNS, SERVICES, Health, cells_of
 from mortice.insight.prometheus import metrics_of
-from mortice.values.timeline import Instant
 
 
 @click.command()

@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 import pyarrow as pa
 
+from mortice._mortice import Instant
 from mortice.catalog_sync import sync as sync_table
 from mortice.cli.output import cell_text, exact
 from mortice.cli.parameters import Target, as_of, columns_of, mapping_option, on_table, on_tables, options_of
 from mortice.cli.read import Query, query_options
 from mortice.cli.terminal import as_time
 from mortice.table import Table
-from mortice.values.timeline import Instant
 
 WIDEST_ROW = 200
 """Characters of a row or of a value in it, at most."""
@@ -57,7 +57,7 @@ def info(target: Target) -> None:
         "log_bytes": sum(one.size for one in logs),
         "active_instants": len(table.timeline.active),
         "pending": [one.requested_time for one in table.timeline.pending],
-        "latest": None if latest is None else dataclasses.asdict(latest),
+        "latest": None if latest is None else latest.to_dict(),
         "metadata_partitions": sorted(
             name for name in table.properties.get("hoodie.table.metadata.partitions", "").split(",") if name
         ),
@@ -110,7 +110,7 @@ def timeline(target: Target) -> None:
     """List the instants of a table."""
     table = target.table()
     target.show(
-        [dataclasses.asdict(instant) for instant in table.timeline],
+        [instant.to_dict() for instant in table.timeline],
         ["requested", "completed", "action", "state"],
         [[i.requested_time, i.completion_time or "", i.action, i.state] for i in table.timeline],
     )
@@ -128,7 +128,7 @@ def slices(target: Target, as_of: str | None) -> None:
         logs = len(one.log_files), sum(log.size for log in one.log_files)
         rows.append((one.partition, one.file_id, one.base_instant, size, *logs))
     names = ["partition", "file id", "instant", "base bytes", "log files", "log bytes"]
-    target.show([dataclasses.asdict(one) for one in found], names, rows, is_whole=False, less=["log files"])
+    target.show([one.to_dict() for one in found], names, rows, is_whole=False, less=["log files"])
 
 
 @click.command()

@@ -1,17 +1,40 @@
-"""Results of services as tables, for notebooks."""
+"""Results of services and file slices as tables, for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mortice._mortice import FileSlice
 from mortice.display.markup import Markup, grid, tag
 
-__all__ = ["result_html", "show_as_tables"]
+__all__ = ["FileSlices", "result_html", "show_as_tables"]
 
 MOST_ROWS = 50
 """Rows of each table."""
 MOST_TEXT = 200
 """Characters of a cell."""
+MOST_SLICES = 200
+"""File slices that a list shows of itself."""
+
+
+class FileSlices(list[FileSlice]):
+    """A list of file slices, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        columns = ["partition", "file id", "instant", "base bytes", "log files", "log bytes"]
+        rows = [
+            [
+                one.partition,
+                one.file_id,
+                one.base_instant,
+                one.base_file.size if one.base_file else None,
+                len(one.log_files),
+                sum(log.size for log in one.log_files),
+            ]
+            for one in self[:MOST_SLICES]
+        ]
+        more = f", the first {MOST_SLICES}" if len(self) > MOST_SLICES else ""
+        return grid(columns, rows, f"{len(self):,} file slices{more}")
 
 
 def show_as_tables(*kinds: type) -> None:

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mortice import _mortice
-from mortice._mortice import ServiceNeed
+from mortice._mortice import FileSlice, Instant, ServiceNeed
 from mortice.display.markup import byte_size, grid, tag
 from mortice.errors import MorticeError
 from mortice.insight.instants import age_of, kinds_of
 from mortice.insight.table_view import TableView
 from mortice.values.argument_types import Options
-from mortice.values.file_slice import FileSlice
 from mortice.values.instants import TIMELINE_ZONE
 from mortice.values.other_names import answering
-from mortice.values.timeline import Instant
 from mortice.values.visible_text import visible_text
 
 SMALL_FILE = int(_mortice.option_default("hoodie.parquet.small.file.limit"))

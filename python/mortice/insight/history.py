@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from mortice._mortice import FileSlice, Instant
 from mortice.display.markup import grid, tag, value_cell
 from mortice.errors import CorruptLogError, FileCleanedError, InvalidArgumentError, MorticeError, UnsupportedError
 from mortice.insight.table_view import TableView
 from mortice.reading.log_file import Block, LogFile
-from mortice.values.file_slice import FileSlice
 from mortice.values.other_names import answering
-from mortice.values.timeline import Instant
 
 __all__ = ["RecordHistory", "RecordVersion", "history_of"]
 
@@ -155,7 +154,7 @@ class _Search:
             for one in listed:
                 _add_logs(slices, one)
             for row in rows:
-                found[row[FILE], row[SEQUENCE]] = self._base_version(row)
+                found[row[FILE], row[SEQUENCE]] = self._version(row, "base row", row[FILE], None)
         if cleaned:
             self.missing.append(f"files of {len(cleaned)} instants were cleaned, those of {cleaned[-1]} as the latest")
         current = {(one.partition, one.file_id, one.base_instant) for one in latest}
@@ -183,9 +182,6 @@ class _Search:
                 found += [one for one in (before, instant.requested_time) if one is not None and one not in found]
             before = instant.requested_time
         return found
-
-    def _base_version(self, row: dict[str, Any]) -> RecordVersion:
-        return self._version(row, "base row", row[FILE], None)
 
     def _version(self, row: dict[str, Any], source: str, file: str, offset: int | None) -> RecordVersion:
         instant = row.get(COMMIT) or ""
@@ -273,7 +269,7 @@ def _add_logs(slices: dict[tuple[str, str, str], FileSlice], one: FileSlice) -> 
     name = one.partition, one.file_id, one.base_instant
     known = slices.get(name)
     more = () if known is None else tuple(log for log in known.log_files if log not in one.log_files)
-    slices[name] = replace(one, log_files=more + one.log_files)
+    slices[name] = one.__replace__(log_files=more + one.log_files)
 
 
 def _in_order(versions: Iterable[RecordVersion], completed: dict[str, Instant]) -> list[RecordVersion]:

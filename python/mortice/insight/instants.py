@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from mortice._mortice import Instant
 from mortice.insight.table_view import TableView
 from mortice.values.instants import TIMELINE_ZONE
-from mortice.values.timeline import Instant
 
 __all__ = ["COMMITS", "age_of", "commit_row", "commits_of", "kinds_of", "moment_of"]
 

@@ -6,11 +6,11 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mortice._mortice import FileSlice
 from mortice.display.charts import LaidOutGroup, TimedInstant
 from mortice.display.plot import plot_layout, plot_timeline
 from mortice.insight.instants import kinds_of, moment_of
 from mortice.insight.table_view import TableView
-from mortice.values.file_slice import FileSlice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

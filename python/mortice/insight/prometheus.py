@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from mortice._mortice import Instant
 from mortice.insight.health import Health
 from mortice.insight.instants import age_of
 from mortice.values.instants import TIMELINE_ZONE
-from mortice.values.timeline import Instant
 
 __all__ = ["metrics_of"]
 

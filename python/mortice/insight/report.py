@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 import mortice._mortice as native
+from mortice._mortice import FileSlice
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
 from mortice.insight.health import COLUMNS, Health, cells_of
 from mortice.insight.instants import commit_row, kinds_of, moment_of
 from mortice.insight.plots import laid_out, timed
 from mortice.insight.table_view import TableView
-from mortice.values.file_slice import FileSlice
 from mortice.values.instants import TIMELINE_ZONE
 from mortice.values.meta_columns import META_COLUMNS
 

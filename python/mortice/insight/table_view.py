@@ -7,11 +7,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from mortice._mortice import ArchiveResult, CleanResult, ClusterResult, CompactResult, Table
+from mortice._mortice import ArchiveResult, CleanResult, ClusterResult, CompactResult, FileSlice, Table
 from mortice.expressions.filters import Filters
 from mortice.reading.scan import Scan
 from mortice.values.argument_types import Options
-from mortice.values.file_slice import FileSlice
 from mortice.values.instants import InstantLike
 from mortice.values.timeline import Timeline
 

@@ -23,7 +23,6 @@ from mortice.reading.split import SharedQuery, Split, record_batches
 from mortice.values.argument_types import OptionValue
 from mortice.values.frames import DtypeBackend, pandas_frame, polars_frame
 from mortice.values.metrics import Counts, Meter, added, format_counts
-from mortice.values.native_types import ReadReport
 from mortice.values.observe import log_failure, span
 from mortice.values.options import checked_count
 from mortice.values.other_names import missing_attribute, names_of, with_hints
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     import polars
     from pyspark.sql import DataFrame, SparkSession
 
+    from mortice._mortice import ReadReport
     from mortice.spark.execution.data_frame import Metrics as SparkMetrics
 
 __all__ = ["Scan"]

@@ -12,9 +12,8 @@ import operator
 from typing import SupportsIndex
 
 from mortice import _mortice
-from mortice._mortice import Commit
+from mortice._mortice import Commit, Instant
 from mortice.errors import InvalidArgumentError
-from mortice.values.timeline import Instant
 
 InstantLike = str | int | dt.datetime | dt.date | Instant | Commit | None
 

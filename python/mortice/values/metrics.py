@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from mortice.values.native_types import ReadReport
+if TYPE_CHECKING:
+    from mortice._mortice import ReadReport
 
 __all__ = ["Counts", "Meter", "added", "format_counts"]
 

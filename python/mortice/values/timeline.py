@@ -5,38 +5,17 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
+from mortice._mortice import Instant
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError
-from mortice.values.other_names import answering, missing_attribute, names_of
+from mortice.values.other_names import missing_attribute, names_of
 from mortice.values.visible_text import visible_text
 
 SHOWN = 20
 """The number of instants that a timeline shows of itself."""
-
-
-@answering
-@dataclass(frozen=True)
-class Instant:
-    """One action on the timeline."""
-
-    requested_time: str
-    """The time when the action was requested; the name of the instant."""
-    completion_time: str | None
-    """The time when the action completed. None if it is pending, and below table version 8, except for archived
-    instants since Hudi 0.14."""
-    action: str
-    """Hudi's name of the action: `deltacommit`, `commit`, `compaction`, `replacecommit`, `clean`, `rollback`, …"""
-    state: str
-    """`REQUESTED`, `INFLIGHT` or `COMPLETED`."""
-
-    @property
-    def is_completed(self) -> bool:
-        """True if the action has completed."""
-        return self.state.upper() == "COMPLETED"
 
 
 class Timeline(Sequence[Instant]):

@@ -1,10 +1,39 @@
-//! Instants that users write.
+//! Instants of timelines, and those that users write.
 
 use mortice::names;
-use mortice::timeline::ReadPosition;
+use mortice::timeline::{self, ReadPosition};
 use pyo3::prelude::*;
 
 use crate::errors::released;
+use crate::results::{fields_repr, result_class};
+
+result_class! {
+    /// One action on the timeline.
+    Instant(requested_time, completion_time, action, state) {
+        requested_time: String,
+        completion_time: Option<String>,
+        action: String,
+        state: String,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+
+    /// True if the action has completed.
+    #[getter]
+    fn is_completed(&self) -> bool {
+        self.state.eq_ignore_ascii_case("COMPLETED")
+    }
+}
+
+impl From<&timeline::Instant> for Instant {
+    fn from(one: &timeline::Instant) -> Self {
+        Self {
+            requested_time: one.requested_time.to_string(),
+            completion_time: one.completion_time.as_ref().map(String::from),
+            action: one.action.name().to_owned(),
+            state: one.state.name().to_owned(),
+        }
+    }
+}
 
 /// Adds the functions to the module.
 pub(crate) fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {

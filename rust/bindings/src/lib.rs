@@ -26,6 +26,7 @@ mod erase;
 mod errors;
 mod expire_partitions;
 mod expression;
+mod file_slice;
 mod filter;
 mod follower;
 #[cfg(feature = "object")]
@@ -74,6 +75,9 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     procedures::add(module)?;
     statements::add(module)?;
     module.add_class::<table::Table>()?;
+    module.add_class::<instants::Instant>()?;
+    module.add_class::<file_slice::DataFile>()?;
+    module.add_class::<file_slice::FileSlice>()?;
     module.add_class::<follower::Follower>()?;
     module.add_class::<scan::QueryPlan>()?;
     module.add_class::<scan::Scan>()?;

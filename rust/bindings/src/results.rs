@@ -123,7 +123,8 @@ pub(crate) fn dataclass_fields<'py>(py: Python<'py>, fields: &[&str]) -> PyResul
     Ok(named)
 }
 
-/// Returns the fields as a dict; results within them, and in lists of them, are dicts, too.
+/// Returns the fields as a dict; results within them, and in lists and tuples of them, are dicts,
+/// too.
 pub(crate) fn to_dict<'py>(result: &Bound<'py, PyAny>, fields: &[&str]) -> PyResult<Bound<'py, PyDict>> {
     let named = PyDict::new(result.py());
     for field in fields {
@@ -136,6 +137,10 @@ fn plain(value: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     if let Ok(list) = value.cast::<PyList>() {
         let plain = list.iter().map(plain).collect::<PyResult<Vec<_>>>()?;
         return Ok(PyList::new(value.py(), plain)?.into_any());
+    }
+    if let Ok(tuple) = value.cast::<PyTuple>() {
+        let plain = tuple.iter().map(plain).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(value.py(), plain)?.into_any());
     }
     if value.hasattr("to_dict")? { value.call_method0("to_dict") } else { Ok(value) }
 }

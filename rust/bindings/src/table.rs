@@ -14,13 +14,14 @@ use mortice::{
     Table as CoreTable,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::arguments::StorageArgument;
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::file_slice::FileSlice;
 use crate::filter::{FilterArgument, filter};
 use crate::follower::Follower;
+use crate::instants::Instant;
 use crate::merger::handle;
 use crate::scan::{QueryPlan, incremental_rows};
 
@@ -35,9 +36,6 @@ pub(crate) struct Table {
     /// How much of the service is done that runs on the table.
     progress: Progress,
 }
-
-/// (requested time, completion time, action, state).
-type Instant = (String, Option<String>, &'static str, &'static str);
 
 impl Table {
     pub(crate) fn from_core(table: CoreTable) -> Self {
@@ -255,12 +253,12 @@ impl Table {
     }
 
     fn timeline(&self, py: Python<'_>) -> PyResult<Vec<Instant>> {
-        Ok(self.seen(py)?.timeline().instants().iter().map(describe_instant).collect())
+        Ok(self.seen(py)?.timeline().instants().iter().map(Instant::from).collect())
     }
 
     fn archived(&self, py: Python<'_>) -> PyResult<Vec<Instant>> {
         let table = self.seen(py)?;
-        released(py, || table.timeline().archived().map(|instants| instants.iter().map(describe_instant).collect()))
+        released(py, || table.timeline().archived().map(|instants| instants.iter().map(Instant::from).collect()))
     }
 
     fn metadata(
@@ -324,16 +322,16 @@ impl Table {
     }
 
     #[pyo3(signature = (as_of=None, filters=None))]
-    fn file_slices<'py>(
+    fn file_slices(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         as_of: Option<String>,
-        filters: FilterArgument<'py>,
-    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        filters: FilterArgument<'_>,
+    ) -> PyResult<Vec<FileSlice>> {
         let filter = filter(filters);
         let table = self.seen(py)?;
         let slices = released(py, || table.file_slices(as_of.as_deref(), &filter))?;
-        slices.iter().map(|slice| described(py, slice)).collect()
+        Ok(slices.iter().map(FileSlice::from).collect())
     }
 
     #[pyo3(signature = (columns, filters, as_of, merge, emit_deletes, merger=None))]
@@ -438,30 +436,4 @@ impl Table {
     fn query(&self, py: Python<'_>, kind: QueryKind, options: QueryOptions) -> PyResult<QueryPlan> {
         Ok(QueryPlan(self.seen(py)?.query(kind, options)))
     }
-}
-
-fn describe_instant(one: &CoreInstant) -> Instant {
-    (
-        one.requested_time.to_string(),
-        one.completion_time.as_ref().map(String::from),
-        one.action.name(),
-        one.state.name(),
-    )
-}
-
-fn described<'py>(py: Python<'py>, slice: &mortice::FileSlice) -> PyResult<Bound<'py, PyDict>> {
-    let file = |path: &str, len: u64| -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        dict.set_item("path", path)?;
-        dict.set_item("len", len)?;
-        Ok(dict)
-    };
-    let dict = PyDict::new(py);
-    dict.set_item("partition", &slice.partition)?;
-    dict.set_item("file_id", &slice.file_id)?;
-    dict.set_item("base_instant", slice.base_instant.as_str())?;
-    dict.set_item("base_file", slice.base_file.as_ref().map(|base| file(&base.path, base.len)).transpose()?)?;
-    let logs = slice.log_files.iter().map(|log| file(&log.path, log.len)).collect::<PyResult<Vec<_>>>()?;
-    dict.set_item("log_files", logs)?;
-    Ok(dict)
 }

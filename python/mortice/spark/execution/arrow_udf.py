@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,7 +17,9 @@ from mortice.errors import InvalidArgumentError
 from mortice.reading.split import Split, deserialize_splits, record_batches
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.values.metrics import Counts, Meter, format_counts
-from mortice.values.native_types import ReadReport
+
+if TYPE_CHECKING:
+    from mortice._mortice import ReadReport
 
 DESCRIPTORS = "splits"
 """The only column of the input of `mapInArrow`: each row contains the splits of one task, without their queries."""

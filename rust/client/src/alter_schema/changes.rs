@@ -46,7 +46,7 @@ impl ColumnChanges {
         if !(self.drop.is_empty() && self.rename.is_empty() && self.widen.is_empty()) {
             schema.give_ids()?;
         }
-        let types = table.schema()?;
+        let (_, types) = table.schema_at(None)?;
         for path in &self.drop {
             schema.drop(path)?;
         }
