@@ -7,7 +7,7 @@
 //! crates to their order, `tests/rust/layering.rs` the modules within them (see `ARCHITECTURE.md`).
 
 pub use mortice_avro as avro;
-pub use mortice_base::{cursor, error, names, progress, protobuf};
+pub use mortice_base::{cursor, error, names, progress, protobuf, time};
 pub use mortice_catalog as catalog;
 pub use mortice_client as client;
 pub use mortice_commit::{commit, metadata_upkeep, writable_table};

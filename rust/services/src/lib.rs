@@ -16,6 +16,7 @@
 //! | `build_metadata` | the metadata table that a user asks for |
 //! | `partition_ttl/` | partitions that expire |
 //! | `partition_deletion`, `replaced_groups` | a commit that deletes partitions; file groups that a write replaces |
+//! | `health` | what slows queries down, what is pending, what is wrong |
 //! | `inline_options`, `inline_services` | table services after a write: which, and their run |
 //! | `data_paths` | paths of plans and markers, checked before anything is deleted |
 //! | `listings` | files of partitions |
@@ -38,6 +39,7 @@ pub mod clustering;
 pub mod compaction;
 mod data_paths;
 mod erasure;
+pub mod health;
 mod inline_options;
 mod inline_services;
 mod listings;

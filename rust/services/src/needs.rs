@@ -239,7 +239,7 @@ fn merged_bytes(slice: &FileSlice) -> u64 {
 }
 
 /// Returns a number with its digits in groups of three.
-fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
     let mut groups: Vec<&str> = digits.get(..first).filter(|first| !first.is_empty()).into_iter().collect();

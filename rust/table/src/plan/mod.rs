@@ -51,3 +51,4 @@ pub use ranges::written_files::SkippedWrites;
 pub use record_keys::RecordKeyScan;
 pub use scan::Scan;
 pub use slices::write_view::WriteView;
+pub use snapshot::ListedSlices;

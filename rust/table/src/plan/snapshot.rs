@@ -8,11 +8,23 @@ use super::query::ScanRequest;
 use super::query_kind::{RowForm, SnapshotRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
+use super::slices::file_slices::ListingSource;
 use crate::file_group::{FileSlice, FileSystemView};
 use mortice_base::error::Result;
 use mortice_base::names::RequestedTime;
 use mortice_formats::filter::Filter;
 use mortice_merge::config::MergeSemantics;
+
+/// The file slices of a snapshot.
+#[derive(Debug, Clone)]
+pub struct ListedSlices {
+    /// The slices.
+    pub slices: Vec<FileSlice>,
+    /// Whether the metadata table listed their files.
+    pub is_by_metadata: bool,
+    /// What listed them, and why, as [`Scan::explain`] has it.
+    pub listing: String,
+}
 
 impl OpenTable {
     /// Parses the instant of a time-travel query.
@@ -38,6 +50,19 @@ impl OpenTable {
         };
         let found = self.slices(as_of.as_ref(), FileSystemView::slices, wanted.as_ref())?.slices;
         Ok(found.into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+
+    /// Returns the file slices that a snapshot of all rows reads, and how they were listed.
+    ///
+    /// # Errors
+    /// Those of listing files.
+    pub fn snapshot_slices(&self) -> Result<ListedSlices> {
+        let found = self.slices(None, FileSystemView::slices, None)?;
+        Ok(ListedSlices {
+            slices: found.slices.into_iter().map(Arc::unwrap_or_clone).collect(),
+            is_by_metadata: matches!(found.listing, ListingSource::MetadataTable),
+            listing: found.listing.to_string(),
+        })
     }
 
     /// Plans a snapshot, as of an instant if one is given: base files and logs merged.
