@@ -31,6 +31,7 @@ from mortice._mortice import (
     FileGroupStats,
     FileSlice,
     Finding,
+    Health,
     Instant,
     MetadataResult,
     PlannedCompaction,
@@ -70,7 +71,6 @@ from mortice.errors import (
     WriteConflictError,
 )
 from mortice.insight.difference import Diff
-from mortice.insight.health import Health
 from mortice.insight.history import RecordHistory
 from mortice.insight.maintenance import MaintainResult
 from mortice.queries import QueryPlan, TimeTravelWarning
@@ -192,7 +192,7 @@ if not TYPE_CHECKING:  # which must go on to report unknown names
 
 # `mortice.table(path)` is answered by what `__getattr__` says of it; `from mortice.table import …` works as before.
 globals().pop("table", None)
-for _kind in (Commit, FileSlice, Instant):
+for _kind in (Commit, FileSlice, Health, Instant):
     other_names.answering(_kind)
 results.show_as_tables(ArchiveResult, CleanResult, ClusterResult, CompactResult, Erasure, MetadataResult)
 results.show_as_tables(PlannedCompaction, RepairResult, RestoreResult, RollbackResult, SavepointResult)

@@ -44,6 +44,8 @@ __all__ = [
     "Filter",
     "Finding",
     "Follower",
+    "GroupDebt",
+    "Health",
     "InsertStatement",
     "Instant",
     "LogBlock",
@@ -52,7 +54,9 @@ __all__ = [
     "MergePlan",
     "MergeStatement",
     "MergeStatementClause",
+    "MetadataHealth",
     "MetadataResult",
+    "PendingInstant",
     "PlainFiles",
     "PlannedCompaction",
     "PlannedSlice",
@@ -1084,6 +1088,243 @@ class ServiceNeed(_Result):
         """Why it cannot run, such as a table version that is not written; None if it can."""
 
 @final
+class GroupDebt(_Result):
+    """What a query of a file group reads besides its base file."""
+
+    __match_args__ = ("partition", "file_id", "base_bytes", "log_files", "log_bytes")
+    def __new__(
+        cls,
+        partition: str,
+        file_id: str,
+        base_bytes: int,
+        log_files: int,
+        log_bytes: int,
+    ) -> GroupDebt: ...
+    @property
+    def partition(self) -> str:
+        """The partition path."""
+    @property
+    def file_id(self) -> str:
+        """The id of the file group."""
+    @property
+    def base_bytes(self) -> int:
+        """The size of its base file; 0 without one."""
+    @property
+    def log_files(self) -> int:
+        """The number of log files that a query merges."""
+    @property
+    def log_bytes(self) -> int:
+        """Their size."""
+
+@final
+class PendingInstant(_Result):
+    """An instant that has not completed."""
+
+    __match_args__ = ("instant", "action", "state", "age_seconds", "is_stale")
+    def __new__(
+        cls,
+        instant: str,
+        action: str,
+        state: str,
+        age_seconds: float | None,
+        is_stale: bool,
+    ) -> PendingInstant: ...
+    @property
+    def instant(self) -> str:
+        """Its requested time."""
+    @property
+    def action(self) -> str:
+        """Hudi's name of the action."""
+    @property
+    def state(self) -> str:
+        """`REQUESTED` or `INFLIGHT`."""
+    @property
+    def age_seconds(self) -> float | None:
+        """How long ago it was requested."""
+    @property
+    def is_stale(self) -> bool:
+        """True for a write that was requested more than an hour ago. Its writer is probably dead, and the next write rolls
+        it back. Plans of compaction and clustering do not become stale."""
+
+@final
+class MetadataHealth(_Result):
+    """The state of the metadata table."""
+
+    __match_args__ = ("partitions", "is_used", "listing", "base_bytes", "log_files", "log_bytes", "problem")
+    def __new__(
+        cls,
+        partitions: list[str],
+        is_used: bool,
+        listing: str,
+        base_bytes: int,
+        log_files: int,
+        log_bytes: int,
+        problem: str | None = None,
+    ) -> MetadataHealth: ...
+    @property
+    def partitions(self) -> list[str]:
+        """What it indexes."""
+    @property
+    def is_used(self) -> bool:
+        """True if queries list files by it; False if they list them from storage."""
+    @property
+    def listing(self) -> str:
+        """How queries list files, and why, as `Scan.explain` has it."""
+    @property
+    def base_bytes(self) -> int:
+        """The size of its base files."""
+    @property
+    def log_files(self) -> int:
+        """The number of its log files."""
+    @property
+    def log_bytes(self) -> int:
+        """Their size."""
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be read; None if it can."""
+
+@final
+class Health(_Result):
+    """The health of a table."""
+
+    __match_args__ = (
+        "uri",
+        "at",
+        "version",
+        "table_type",
+        "partitions",
+        "file_groups",
+        "base_files",
+        "base_bytes",
+        "log_files",
+        "log_bytes",
+        "debt",
+        "small_files",
+        "small_bytes",
+        "active_instants",
+        "writes_since_compaction",
+        "last_write",
+        "last_compaction",
+        "last_clustering",
+        "last_clean",
+        "archived_until",
+        "pending",
+        "metadata",
+        "services",
+        "timeline_zone",
+        "problems",
+    )
+    def __new__(
+        cls,
+        uri: str,
+        at: str,
+        version: int,
+        table_type: str,
+        partitions: int,
+        file_groups: int,
+        base_files: int,
+        base_bytes: int,
+        log_files: int,
+        log_bytes: int,
+        debt: list[GroupDebt],
+        small_files: int,
+        small_bytes: int,
+        active_instants: int,
+        writes_since_compaction: int,
+        last_write: Instant | None,
+        last_compaction: Instant | None,
+        last_clustering: Instant | None,
+        last_clean: Instant | None,
+        archived_until: Instant | None,
+        pending: list[PendingInstant],
+        metadata: MetadataHealth | None,
+        services: list[ServiceNeed],
+        timeline_zone: str,
+        problems: list[str],
+    ) -> Health: ...
+    @property
+    def uri(self) -> str:
+        """The base path."""
+    @property
+    def at(self) -> str:
+        """When it was determined: ISO 8601, in UTC."""
+    @property
+    def version(self) -> int:
+        """The table version."""
+    @property
+    def table_type(self) -> str:
+        """`MERGE_ON_READ` or `COPY_ON_WRITE`."""
+    @property
+    def partitions(self) -> int:
+        """The number of partitions."""
+    @property
+    def file_groups(self) -> int:
+        """The number of file groups that queries read."""
+    @property
+    def base_files(self) -> int:
+        """The number of their base files."""
+    @property
+    def base_bytes(self) -> int:
+        """The size of these."""
+    @property
+    def log_files(self) -> int:
+        """The number of log files that queries merge."""
+    @property
+    def log_bytes(self) -> int:
+        """Their size."""
+    @property
+    def debt(self) -> list[GroupDebt]:
+        """The file groups that have log files, those with the most bytes of logs first."""
+    @property
+    def small_files(self) -> int:
+        """The number of base files below 100 MiB, Hudi's limit for small files, in partitions that have several of them."""
+    @property
+    def small_bytes(self) -> int:
+        """Their size."""
+    @property
+    def active_instants(self) -> int:
+        """The number of instants that are not archived."""
+    @property
+    def writes_since_compaction(self) -> int:
+        """The number of completed writes since the last compaction."""
+    @property
+    def last_write(self) -> Instant | None:
+        """The last completed write."""
+    @property
+    def last_compaction(self) -> Instant | None:
+        """The last completed compaction on the active timeline."""
+    @property
+    def last_clustering(self) -> Instant | None:
+        """The last completed clustering on the active timeline."""
+    @property
+    def last_clean(self) -> Instant | None:
+        """The last completed clean on the active timeline."""
+    @property
+    def archived_until(self) -> Instant | None:
+        """The last instant that was archived; None if there is no archive."""
+    @property
+    def pending(self) -> list[PendingInstant]:
+        """What has not completed."""
+    @property
+    def metadata(self) -> MetadataHealth | None:
+        """The metadata table; None if the table has none."""
+    @property
+    def services(self) -> list[ServiceNeed]:
+        """What each service would gain, in the order in which they are run."""
+    @property
+    def timeline_zone(self) -> str:
+        """The zone of instants: `UTC`, or `LOCAL`."""
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, in words: stale instants, a metadata table that is not used. Empty if nothing is."""
+    @property
+    def log_ratio(self) -> float:
+        """The bytes of logs per byte of base files: how much more a query reads than after a compaction."""
+    @property
+    def due(self) -> list[str]:
+        """The services that are due."""
+
+@final
 class MetadataResult(_Result):
     """What was done with a metadata table, or would be."""
 
@@ -1553,6 +1794,8 @@ class Table:
         `changes` has `drop` and `nullable`, lists of paths; `rename`, `comment` and `move`, lists of pairs; `type` and
         `add`, Arrow data whose columns are named by paths.
         """
+    def health(self, options: Mapping[str, str]) -> Health:
+        """Returns what slows queries of the table down, what is pending, and what its services would gain."""
     def compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> CompactResult:
         """Plans a compaction, if one is due, and executes what is pending."""
     def plan_compact(self, options: Mapping[str, str], schedule: bool, run: bool) -> list[PlannedCompaction]: ...

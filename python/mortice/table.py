@@ -24,6 +24,7 @@ from mortice._mortice import (
     Erasure,
     ExpireResult,
     FileSlice,
+    Health,
     Instant,
     MetadataResult,
     PlannedCompaction,
@@ -38,7 +39,7 @@ from mortice.catalogs.run import asked_for, sync_after, without_sync
 from mortice.display.results import FileSlices
 from mortice.errors import InvalidArgumentError, MorticeError
 from mortice.expressions.filters import Filters, normal_form
-from mortice.insight import difference, health, history, maintenance, report
+from mortice.insight import difference, history, maintenance, report
 from mortice.insight.instants import commits_of
 from mortice.insight.plots import TablePlots
 from mortice.reading.follow import Follower, Ranges
@@ -1658,7 +1659,7 @@ class Table(metaclass=_TableClass):
         """Returns what `repair` would delete and merge, and what would stay."""
         return self._native.plan_repair(self._given(options), checked_bool("merge_buckets", merge_buckets))
 
-    def health(self, options: Options | None = None) -> health.Health:
+    def health(self, options: Options | None = None) -> Health:
         """Returns what slows queries of the table down, what is pending, and what its services would gain.
 
             health = table.health()
@@ -1670,7 +1671,7 @@ class Table(metaclass=_TableClass):
         Args:
             options: Options of the services, by Hudi's names: when one is due.
         """
-        return health.health_of(self, self.metadata_table(), checked_options(options))
+        return self._native.health(self._given(options))
 
     @property
     def plot(self) -> TablePlots:

@@ -6,16 +6,14 @@ Services are `compact`, `log-compact`, `cluster`, `clean`, `expire-partitions`, 
 
 from __future__ import annotations
 
-import dataclasses
-
 import click
 
 from mortice import _mortice as native
-from mortice._mortice import Instant
 from mortice.cli.parameters import LOCK, Target, columns_of, on_tables, options_of, service
 from mortice.cli.progress import service_progress
-from mortice.insight.health import COLUMNS, SERVICES, Health, cells_of
+from mortice.insight.maintenance import SERVICES
 from mortice.insight.prometheus import metrics_of
+from mortice.insight.report import SERVICE_COLUMNS, service_cells
 
 
 @click.command()
@@ -260,7 +258,7 @@ def health(target: Target, *, prometheus: bool, strict: bool, options: dict[str,
     return int(bool(found.problems or (strict and found.due)))
 
 
-def _collect(found: Health) -> None:
+def _collect(found: native.Health) -> None:
     """Prints metrics when all tables were looked at, as those of one name belong together."""
     context = click.get_current_context()
     if COLLECTED not in context.meta:
@@ -269,13 +267,12 @@ def _collect(found: Health) -> None:
     context.meta[COLLECTED].append(found)
 
 
-def _show_health(target: Target, found: Health) -> None:
-    document = dataclasses.asdict(found) | {"log_ratio": found.log_ratio, "due": found.due}
-    document["services"] = [one.to_dict() for one in found.services]
-    target.show(document, COLUMNS, list(map(cells_of, found.services)), _health_lines(found))
+def _show_health(target: Target, found: native.Health) -> None:
+    document = found.to_dict() | {"log_ratio": found.log_ratio, "due": found.due}
+    target.show(document, SERVICE_COLUMNS, list(map(service_cells, found.services)), _health_lines(found))
 
 
-def _health_lines(found: Health) -> list[str]:
+def _health_lines(found: native.Health) -> list[str]:
     bases = f"{found.base_bytes:,} bytes in {found.base_files:,} base files"
     logs = f"{found.log_bytes:,} in {found.log_files:,} logs ({found.log_ratio:.0%})"
     lines = ["", f"{found.file_groups:,} file groups of {found.partitions:,} partitions: {bases}, {logs}"]
@@ -301,7 +298,7 @@ def _health_lines(found: Health) -> list[str]:
     return lines
 
 
-def _moment(instant: Instant | None) -> str:
+def _moment(instant: native.Instant | None) -> str:
     return "none" if instant is None else instant.requested_time
 
 

@@ -9,12 +9,21 @@ from dataclasses import dataclass, field
 from mortice._mortice import ServiceNeed
 from mortice.display.markup import grid
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.insight.health import SERVICES, needs_of
 from mortice.insight.table_view import TableView
 from mortice.values.argument_types import Options, OptionValue
 
-__all__ = ["MaintainResult", "MaintenanceStep", "checked_budget", "checked_services", "maintain", "plan_maintain"]
+__all__ = [
+    "SERVICES",
+    "MaintainResult",
+    "MaintenanceStep",
+    "checked_budget",
+    "checked_services",
+    "maintain",
+    "plan_maintain",
+]
 
+SERVICES = ("compact", "cluster", "clean", "archive")
+"""In the order in which they are run: a clean deletes what the others have replaced."""
 BYTES_PER_SECOND = 20_000_000.0
 """What a core compacts in a second, at least: of the measured rates a low one. Faster machines are learned."""
 FILES_PER_SECOND = 20.0
@@ -165,7 +174,12 @@ class _Turns:
                 self.result.left.append(self.step_left(need))
 
     def need_of(self, service: str) -> ServiceNeed:
-        return needs_of(self._table, self.options, [service])[0]
+        """Returns what a service would do now; the problem of one that cannot run says why."""
+        try:
+            (need,) = self._table._native.service_needs(self._table._given(self.options), [service])  # noqa: SLF001
+        except MorticeError as error:
+            return ServiceNeed(service, False, "unknown", 0, 0, 0, str(error))
+        return need
 
     def left(self) -> float:
         return self._budget - self._spent()

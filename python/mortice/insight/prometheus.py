@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from mortice._mortice import Instant
-from mortice.insight.health import Health
+from mortice._mortice import Health, Instant
 from mortice.insight.instants import age_of
 from mortice.values.instants import TIMELINE_ZONE
 

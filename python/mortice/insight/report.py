@@ -8,17 +8,16 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 import mortice._mortice as native
-from mortice._mortice import FileSlice
+from mortice._mortice import FileSlice, Health, ServiceNeed
 from mortice.display.charts import layout_chart, timeline_chart
 from mortice.display.markup import Markup, byte_size, grid, tag
-from mortice.insight.health import COLUMNS, Health, cells_of
 from mortice.insight.instants import commit_row, kinds_of, moment_of
 from mortice.insight.plots import laid_out, timed
 from mortice.insight.table_view import TableView
 from mortice.values.instants import TIMELINE_ZONE
 from mortice.values.meta_columns import META_COLUMNS
 
-__all__ = ["report_of", "table_html"]
+__all__ = ["SERVICE_COLUMNS", "health_html", "report_of", "service_cells", "table_html"]
 
 MOST_GROUPS = 40
 MOST_INSTANTS = 300
@@ -57,7 +56,7 @@ def report_of(table: TableView, health: Health) -> str:
     slices = table.file_slices()
     sections = [
         _section("Health", _health(health)),
-        _section("Services", grid(COLUMNS, map(cells_of, health.services))),
+        _section("Services", grid(SERVICE_COLUMNS, map(service_cells, health.services))),
         _section("Layout", layout_chart(laid_out(slices, MOST_GROUPS)), _more(len(slices), MOST_GROUPS, "file groups")),
         _section("Timeline", timeline_chart(timed(table, MOST_INSTANTS))),
         _section("Latest writes", grid(COMMIT_COLUMNS, _commits(table))),
@@ -165,3 +164,26 @@ def table_html(table: TableView) -> str:
     count = f"{len(fields):,} columns" + (f", the first {MOST_COLUMNS}" if len(fields) > MOST_COLUMNS else "")
     name = table.properties.get("hoodie.table.name", "")
     return grid(["", name], facts) + tag("details", tag("summary", count), columns)
+
+
+SERVICE_COLUMNS = ["service", "state", "files", "bytes", "gain"]
+"""Of a table of services."""
+
+
+def service_cells(need: ServiceNeed) -> list[str | int]:
+    """Returns what a table of services shows of one, under `SERVICE_COLUMNS`."""
+    state = "due" if need.is_due else "cannot run" if need.problem else ""
+    return [need.service, state, need.files, need.bytes, need.problem or need.gain]
+
+
+def health_html(health: Health) -> str:
+    """Returns what each service would gain, and what is wrong, for notebooks."""
+    files = (
+        f"{health.file_groups:,} file groups: {byte_size(health.base_bytes)} in {health.base_files:,} base files, "
+        f"{byte_size(health.log_bytes)} in {health.log_files:,} logs ({health.log_ratio:.0%})"
+    )
+    problems = tag("ul", *(tag("li", one) for one in health.problems)) if health.problems else ""
+    return grid(SERVICE_COLUMNS, map(service_cells, health.services), health.uri) + tag("p", files) + problems
+
+
+setattr(Health, "_repr_html_", health_html)  # noqa: B010 — the class does not declare it

@@ -31,6 +31,7 @@ mod filter;
 mod follower;
 #[cfg(feature = "object")]
 mod forks;
+mod health;
 mod instants;
 mod literals;
 mod log_file;
@@ -147,6 +148,10 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compact::PlannedSlice>()?;
     module.add_class::<compact::CompactResult>()?;
     module.add_class::<erase::Erasure>()?;
+    module.add_class::<health::GroupDebt>()?;
+    module.add_class::<health::Health>()?;
+    module.add_class::<health::MetadataHealth>()?;
+    module.add_class::<health::PendingInstant>()?;
     module.add_class::<metadata::MetadataResult>()?;
     module.add_class::<needs::ServiceNeed>()?;
     module.add_class::<restore::RestoreResult>()?;

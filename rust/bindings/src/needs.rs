@@ -26,7 +26,7 @@ result_class! {
 #[pymethods]
 impl Table {
     /// What services of the table would do. The problem of one that cannot run says why.
-    fn service_needs(
+    pub(crate) fn service_needs(
         &self,
         py: Python<'_>,
         options: BTreeMap<String, String>,
