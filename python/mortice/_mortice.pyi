@@ -438,6 +438,8 @@ class Procedure:
     table function of SQL."""
     parameters: list[tuple[str, str, bool, str | None]]
     """Name, type, whether it is required, default; in the order of arguments without names."""
+    options: dict[str, str]
+    """The options of writes and services that arguments stand for, by their names."""
     columns: list[tuple[str, str]]
     """Names and types; none where they follow from the result."""
     text: str

@@ -23,6 +23,8 @@ struct Procedure {
     kind: &'static str,
     /// Name, type, whether it is required, default.
     parameters: Vec<(&'static str, &'static str, bool, Option<&'static str>)>,
+    /// The options that parameters stand for, by their names.
+    options: BTreeMap<&'static str, &'static str>,
     columns: Vec<(&'static str, &'static str)>,
     text: &'static str,
 }
@@ -38,6 +40,7 @@ fn procedures() -> Vec<Procedure> {
             .iter()
             .map(|one| (one.name, one.kind.name(), one.is_required, one.default))
             .collect(),
+        options: one.parameters.iter().filter_map(|one| Some((one.name, one.option?))).collect(),
         columns: one.columns.iter().map(|(name, kind)| (*name, kind.name())).collect(),
         text: one.text,
     };

@@ -51,9 +51,10 @@ class Called:
         """Returns an argument that is true or false."""
         return str(self.value(name)).lower() == "true"
 
-    def named(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Returns the arguments of these names that are given, by their new names."""
-        return {names[name]: value for name, value in self.given.items() if name in names}
+    def of_arguments(self) -> dict[str, Any]:
+        """Returns the options that the given arguments stand for."""
+        options = self.procedure.options
+        return {options[name]: value for name, value in self.given.items() if name in options and value != ""}
 
     def rows(self, instants: Sequence[str], *, shows_partitions: bool = False) -> list[Row]:
         """Returns the rows of the instants that the service has run for."""
@@ -118,8 +119,7 @@ def _compact(called: Called) -> list[Row]:
 
 
 def _cluster(called: Called) -> list[Row]:
-    options = {**called.options, **called.named(_OF_CLUSTERING)}
-    selected = called.value("selected_partitions")
+    options, selected = {**called.options, **called.of_arguments()}, called.value("selected_partitions")
     if (predicate := called.value("predicate")) is not None:
         partitions = _partitions_of(called.table(), predicate)
         if not partitions:
@@ -150,12 +150,12 @@ def _clean(called: Called) -> list[Row]:
         raise UnsupportedError(
             "a clean is planned and executed at once; leave out schedule_in_line", path=called.target.uri
         )
-    done = called.table().clean({**called.target.options, **called.named(_OF_CLEANING)})
+    done = called.table().clean({**called.target.options, **called.of_arguments()})
     return called.rows([one.instant for one in done.cleans if one.instant is not None])
 
 
 def _archive(called: Called) -> list[Row]:
-    given = {name: str(value).lower() for name, value in called.named(_OF_ARCHIVAL).items()}
+    given = {name: str(value).lower() for name, value in called.of_arguments().items()}
     called.table().archive({**called.target.options, **given})
     return [(0,)]
 
@@ -276,7 +276,7 @@ def _truncate(called: Called) -> list[Row]:
 
 
 def _hive_sync(called: Called) -> list[Row]:
-    given = {name: str(called.value(one)) for one, name in _OF_SYNC.items() if called.value(one) is not None}
+    given = {name: str(value) for name, value in called.of_arguments().items()}
     sync(called.table(), {**called.target.options, **given})
     return [("hive sync success.",)]
 
@@ -319,12 +319,11 @@ def _bootstrap(called: Called) -> list[Row]:
     ignored = [name for name in ("schema_provider_class", "props_file_path") if called.value(name) is not None]
     if ignored or called.flag("bootstrap_overwrite"):
         raise UnsupportedError(f"unsupported argument {(ignored or ['bootstrap_overwrite'])[0]}: leave it out")
-    given = {name: str(called.value(one)) for one, name in _OF_BOOTSTRAP.items() if called.value(one) is not None}
-    if "key_generator_class" not in called.given:
-        # The default is for one partition column; the core chooses by the columns.
-        del given[_OF_BOOTSTRAP["key_generator_class"]]
-    storage = called.target.storage_options(called.spark)
-    source = given.pop("source")
+    # The default of the key generator is for one partition column; the core chooses by the columns.
+    values = {name: called.value(name) for name in called.procedure.options}
+    values["key_generator_class"] = called.given.get("key_generator_class")
+    given = {called.procedure.options[name]: str(value) for name, value in values.items() if value is not None}
+    storage, source = called.target.storage_options(called.spark), str(called.value("bootstrap_path"))
     table = bootstrap(called.target.uri, source, {**called.target.options, **given}, storage_options=storage)
     if called.flag("enable_hive_sync"):
         sync(table, called.target.options)
@@ -332,12 +331,13 @@ def _bootstrap(called: Called) -> list[Row]:
 
 
 def _expire(called: Called) -> list[Row]:
-    done = called.table().expire_partitions({**called.named(_OF_EXPIRY), **called.target.options})
+    done = called.table().expire_partitions({**called.of_arguments(), **called.target.options})
     return [(one.partition,) for one in done.partitions]
 
 
 def _verify(called: Called) -> object:
-    asked = {"contents": True, "keys": False, **called.named({name: name for name in _LEVELS})}
+    levels = {name: value for name, value in called.given.items() if name in ("contents", "keys", "global_keys")}
+    asked = {"contents": True, "keys": False, **levels}
     storage = {name: value for name, value in called.options.items() if is_of_storage(name)}
     return verify(called.spark, called.target.uri, storage, **asked)
 
@@ -347,58 +347,8 @@ def _repair(called: Called) -> object:
 
 
 _VERSIONS = {"SIX": "6", "EIGHT": "8", "NINE": "9", "TEN": "10"}
-_LEVELS = ("contents", "keys", "global_keys")
-_PLAN = "hoodie.clustering.plan"
-_SELECTED = f"{_PLAN}.strategy.partition.selected"
-_PATTERN = f"{_PLAN}.strategy.partition.regex.pattern"
-_OF_CLUSTERING = {
-    "order": f"{_PLAN}.strategy.sort.columns",
-    "order_strategy": "hoodie.layout.optimize.strategy",
-    "partition_regex_pattern": _PATTERN,
-}
-_OF_CLEANING = {
-    "retain_commits": "hoodie.clean.commits.retained",
-    "hours_retained": "hoodie.clean.hours.retained",
-    "file_versions_retained": "hoodie.clean.fileversions.retained",
-    "clean_policy": "hoodie.clean.policy",
-    "trigger_strategy": "hoodie.clean.trigger.strategy",
-    "trigger_max_commits": "hoodie.clean.trigger.max.commits",
-}
-_OF_ARCHIVAL = {
-    "min_commits": "hoodie.keep.min.commits",
-    "max_commits": "hoodie.keep.max.commits",
-    "retain_commits": "hoodie.clean.commits.retained",
-    "enable_metadata": "hoodie.metadata.enable",
-}
-_TTL = "hoodie.partition.ttl"
-_OF_EXPIRY = {
-    "ttl_policy": f"{_TTL}.management.strategy.type",
-    "retain_days": f"{_TTL}.strategy.days.retain",
-}
-_OF_BOOTSTRAP = {
-    "table": "hoodie.table.name",
-    "table_type": "hoodie.datasource.write.table.type",
-    "bootstrap_path": "source",
-    "rowKey_field": "hoodie.datasource.write.recordkey.field",
-    "base_file_format": "hoodie.base.file.format",
-    "partition_path_field": "hoodie.datasource.write.partitionpath.field",
-    "bootstrap_index_class": "hoodie.bootstrap.index.class",
-    "selector_class": "hoodie.bootstrap.mode.selector",
-    "key_generator_class": "hoodie.datasource.write.keygenerator.class",
-    "payload_class": "hoodie.datasource.write.payload.class",
-}
-_SYNC = "hoodie.datasource.hive_sync"
-_OF_SYNC = {
-    "metastore_uri": f"{_SYNC}.metastore.uris",
-    "username": f"{_SYNC}.username",
-    "password": f"{_SYNC}.password",
-    "use_jdbc": f"{_SYNC}.use_jdbc",
-    "mode": f"{_SYNC}.mode",
-    "partition_fields": f"{_SYNC}.partition_fields",
-    "partition_extractor_class": f"{_SYNC}.partition_extractor_class",
-    "strategy": f"{_SYNC}.table.strategy",
-    "sync_incremental": "hoodie.meta.sync.incremental",
-}
+_SELECTED = "hoodie.clustering.plan.strategy.partition.selected"
+_PATTERN = "hoodie.clustering.plan.strategy.partition.regex.pattern"
 
 SERVICES: dict[str, Run] = {
     "archive_commits": _archive,

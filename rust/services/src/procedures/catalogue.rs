@@ -69,6 +69,8 @@ pub struct Parameter {
     pub is_required: bool,
     /// Its value where it is not given, as a string.
     pub default: Option<&'static str>,
+    /// The option of writes or services that it stands for.
+    pub option: Option<&'static str>,
 }
 
 /// A type of an argument or a column.
@@ -133,10 +135,11 @@ impl Procedure {
 
 impl Parameter {
     fn parse(text: &'static str) -> Option<Self> {
+        let (text, option) = text.split_once('@').map_or((text, None), |(text, option)| (text, Some(option)));
         let (name, rest) = text.split_once(':')?;
         let (kind, default) = rest.split_once('=').map_or((rest, None), |(kind, default)| (kind, Some(default)));
         let kind_name = kind.strip_suffix('!').unwrap_or(kind);
-        Some(Self { name, kind: ArgumentType::parse(kind_name)?, is_required: kind.ends_with('!'), default })
+        Some(Self { name, kind: ArgumentType::parse(kind_name)?, is_required: kind.ends_with('!'), default, option })
     }
 }
 
@@ -164,5 +167,10 @@ mod tests {
             ]
         );
         assert!(Procedure::named("show_nothing").is_err());
+        let [_, path, min_commits, ..] = Procedure::named("archive_commits").unwrap().parameters.as_slice() else {
+            panic!("archive_commits has arguments");
+        };
+        assert_eq!((path.option, min_commits.option), (None, Some("hoodie.keep.min.commits")));
+        assert_eq!(min_commits.default, Some("20"));
     }
 }
