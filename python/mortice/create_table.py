@@ -13,11 +13,10 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.table import Table
 from mortice.values.argument_types import ArrowSchema, Options, Rows, StorageOptions
-from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.observe import observed
 from mortice.values.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
 from mortice.values.other_names import hinted
-from mortice.values.type_names import arrow_type, columns_of_text
+from mortice.values.type_names import META_COLUMNS, arrow_type, columns_of_text
 from mortice.writing.row_input import arrow_rows, check_names
 from mortice.writing.writes import checked_options
 

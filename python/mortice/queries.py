@@ -23,12 +23,11 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.expressions.filters import Filters, conjunction, normal_form
+from mortice.expressions import Filters, conjunction, normal_form
 from mortice.reading.mergers import Merging
 from mortice.reading.scan import Again, Scan
 from mortice.values.damage import caller_level
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.values.meta_columns import without_meta
 from mortice.values.observe import log_failure
 from mortice.values.options import (
     DEFAULT_HOLES,
@@ -37,6 +36,7 @@ from mortice.values.options import (
     checked_holes,
     checked_optional_bool,
 )
+from mortice.values.type_names import without_meta
 from mortice.values.visible_text import visible_text
 
 __all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot", "TimeTravelWarning"]

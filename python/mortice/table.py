@@ -38,7 +38,7 @@ from mortice._mortice import (
 from mortice.catalogs.run import asked_for, sync_after, without_sync
 from mortice.display.results import FileSlices
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.expressions.filters import Filters, normal_form
+from mortice.expressions import Filters, normal_form
 from mortice.insight import difference, history, maintenance, report
 from mortice.insight.instants import commits_of
 from mortice.insight.plots import TablePlots
@@ -51,7 +51,6 @@ from mortice.values.argument_types import CredentialsFunction, Options, Rows, St
 from mortice.values.credentials import CREDENTIALS, supplier_of
 from mortice.values.frames import DtypeBackend
 from mortice.values.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.values.meta_columns import without_meta
 from mortice.values.observe import observed
 from mortice.values.options import (
     DEFAULT_HOLES,
@@ -65,6 +64,7 @@ from mortice.values.options import (
 )
 from mortice.values.other_names import answering, missing_attribute, names_of, with_fields, with_hints
 from mortice.values.timeline import Timeline
+from mortice.values.type_names import without_meta
 from mortice.values.visible_text import visible_text
 from mortice.writing.merge_clauses import (
     MERGE_ARGUMENTS,
@@ -76,9 +76,8 @@ from mortice.writing.merge_clauses import (
     matched_by,
     new_values,
 )
-from mortice.writing.partitioner import Partitioner, partitioned
 from mortice.writing.row_input import arrow_rows, key_rows, listed_keys
-from mortice.writing.validators import Validator, checked_validators, validated
+from mortice.writing.user_functions import Partitioner, Validator, checked_validators, partitioned, validated
 from mortice.writing.writes import (
     GENERATED_KEY,
     SchemaChanges,

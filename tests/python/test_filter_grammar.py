@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from mortice.expressions.filters import normal_form
+from mortice.expressions import normal_form
 
 NAN = float("nan")
 MOST_TERMS = 4096

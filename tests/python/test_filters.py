@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from mortice.expressions.filters import normal_form
+from mortice.expressions import normal_form
 from support.cases import assert_same_result, hudi_result
 
 NAME = "h11_event_time_deletes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mortice._mortice import CatalogPartition, CatalogTable
-from mortice.catalogs.catalog import StoredTable
+from mortice.catalogs import StoredTable
 from mortice.errors import InvalidArgumentError
 
 _MOST_ADDED, _MOST_DROPPED = 100, 25

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mortice._mortice import CatalogPartition, CatalogTable
-from mortice.catalogs.catalog import StoredTable
+from mortice.catalogs import StoredTable
 from mortice.errors import InvalidArgumentError
 
 _PORT = 9083

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mortice import _mortice
 from mortice._mortice import CatalogPartition, CatalogTable, SyncOptions
-from mortice.catalogs.catalog import Catalog
+from mortice.catalogs import Catalog
 from mortice.catalogs.glue import Glue
 from mortice.catalogs.hive_metastore import HiveMetastore
 from mortice.errors import MorticeError, TableServiceError

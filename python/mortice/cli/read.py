@@ -17,7 +17,7 @@ from mortice.cli.tables import print_table
 from mortice.cli.terminal import say
 from mortice.reading.scan import Scan
 from mortice.table import Table
-from mortice.values.meta_columns import without_meta
+from mortice.values.type_names import without_meta
 
 ROWS_AT_A_TERMINAL = 20
 

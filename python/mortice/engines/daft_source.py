@@ -12,7 +12,7 @@ from daft.recordbatch import RecordBatch
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.filters import Filters, conjunction, superset
+from mortice.expressions import Filters, conjunction, superset
 from mortice.reading.scan import Scan
 from mortice.reading.split import Split
 from mortice.table import Table

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from mortice import queries
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.filters import Filters, conjunction, normal_form, superset
+from mortice.expressions import Filters, conjunction, normal_form, superset
 from mortice.reading.read_options import ReadOptions, checked_read_options
 from mortice.reading.scan import Scan
 from mortice.table import Table

@@ -15,7 +15,7 @@ from mortice.insight.instants import commit_row, kinds_of, moment_of
 from mortice.insight.plots import laid_out, timed
 from mortice.insight.table_view import TableView
 from mortice.values.instants import TIMELINE_ZONE
-from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.type_names import META_COLUMNS
 
 __all__ = ["SERVICE_COLUMNS", "health_html", "report_of", "service_cells", "table_html"]
 

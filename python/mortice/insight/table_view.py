@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from mortice._mortice import ArchiveResult, CleanResult, ClusterResult, CompactResult, FileSlice, Table
-from mortice.expressions.filters import Filters
+from mortice.expressions import Filters
 from mortice.reading.scan import Scan
 from mortice.values.argument_types import Options
 from mortice.values.instants import InstantLike

@@ -19,8 +19,7 @@ import pyarrow.dataset as ds
 from pyarrow import fs
 
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.filters import Filters, superset
-from mortice.expressions.serialised import referenced_columns
+from mortice.expressions import Filters, referenced_columns, superset
 from mortice.reading.scan import Scan
 from mortice.reading.split import Split
 from mortice.values.visible_text import visible_text

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from mortice.expressions.filters import Filter
+from mortice.expressions import Filter
 from mortice.reading.scan import Scan
 from mortice.values.visible_text import visible_text
 

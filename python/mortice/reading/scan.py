@@ -17,7 +17,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.display.markup import grid, tag
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.filters import Filters
+from mortice.expressions import Filters
 from mortice.reading.mergers import Merging
 from mortice.reading.split import SharedQuery, Split, record_batches
 from mortice.values.argument_types import OptionValue

@@ -34,9 +34,9 @@ from mortice.spark.settings.options import Query, read_query
 from mortice.spark.settings.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.writing.data_source_writer import task_insert_writer
 from mortice.table import Table
-from mortice.values import meta_columns
+from mortice.values import type_names
 
-META_COLUMNS = frozenset({*meta_columns.META_COLUMNS, "_hoodie_operation"})
+META_COLUMNS = frozenset({*type_names.META_COLUMNS, "_hoodie_operation"})
 """Hudi's meta columns: a table without commits has no others."""
 
 

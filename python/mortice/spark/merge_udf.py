@@ -23,8 +23,8 @@ from mortice.spark.execution.arrow_udf import portions
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.schema import arrow_schema, spark_schema
 from mortice.table import Table
-from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.options import checked_bool, checked_optional_name
+from mortice.values.type_names import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

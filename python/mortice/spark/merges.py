@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from mortice._mortice import Commit, MergePlan
 from mortice.errors import InvalidArgumentError
-from mortice.expressions.filters import Filters
+from mortice.expressions import Filters
 from mortice.spark.execution.task_errors import typed_errors
 from mortice.spark.merge_types import ignores_case, with_table_types
 from mortice.spark.reading.read import read_stored

@@ -1,15 +1,24 @@
-"""Types and columns as text, by Spark's names: `id string not null, fare double, price decimal(10,2)`."""
+"""Names of types and columns: Spark's (`id string not null, fare double, price decimal(10,2)`), and Hudi's columns."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 
-__all__ = ["arrow_type", "columns_of_text", "type_of_name"]
+__all__ = ["META_COLUMNS", "arrow_type", "columns_of_text", "type_of_name", "without_meta"]
 
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""The columns that Hudi adds to each row: its commit, its key, its partition and its file."""
 TYPES = {
     "string": pa.string(),
     "boolean": pa.bool_(),
@@ -103,3 +112,8 @@ def arrow_type(path: object, kind: object, argument: str) -> pa.DataType:
             f"{', '.join(TYPES)} and decimal(p,s)"
         )
     return known
+
+
+def without_meta(names: Iterable[str]) -> list[str]:
+    """Returns the names that are not those of meta columns."""
+    return [name for name in names if name not in META_COLUMNS]

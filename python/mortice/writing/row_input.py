@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.python_values import are_kept, array_of
+from mortice.values.type_names import META_COLUMNS
 
 if TYPE_CHECKING:
     import polars

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from mortice._mortice import Commit
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.expressions.filters import Filter, Filters, SchemaOf, normal_form
+from mortice.expressions import Filter, Filters, SchemaOf, normal_form
 from mortice.values.argument_types import ArrowRows, Options
 from mortice.values.damage import caller_level
 from mortice.values.type_names import arrow_type
 from mortice.values.visible_text import visible_text
-from mortice.writing.validators import CommitCheck
+from mortice.writing.user_functions import CommitCheck
 
 __all__ = [
     "GENERATED_KEY",

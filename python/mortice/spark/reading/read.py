@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mortice.expressions.filters import Filters
+from mortice.expressions import Filters
 from mortice.spark.execution.data_frame import count_rows, data_frame
 from mortice.spark.execution.parquet_reader import combined_frame
 from mortice.spark.execution.task_errors import typed_errors

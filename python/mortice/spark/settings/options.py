@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from mortice import _mortice, queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.expressions.filters import Filters
+from mortice.expressions import Filters
 from mortice.reading.mergers import Merge, imported
 from mortice.reading.read_options import ReadOptions
 from mortice.spark.execution.tasks import DEFAULT_SPLIT_BYTES, TaskOptions

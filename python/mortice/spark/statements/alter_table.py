@@ -1,4 +1,4 @@
-"""ALTER TABLE: columns by `Table.alter`, partitions by `Table.delete_partitions`."""
+"""ALTER TABLE: columns by `Table.alter`, partitions by `Table.delete_partitions`; indexes by `Table.build_metadata`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mortice.spark.statements.target_table import whole_partitions
 from mortice.spark.statements.targets import SqlTable, done, is_path, is_view, named, named_table, renew_entry
 from mortice.table import Table
 from mortice.values.argument_types import OptionValue
-from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.type_names import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,6 +88,31 @@ def _with_properties(
         elif options.pop(name, None) is None and not clauses.if_exists:
             raise statement.error(f"the table does not have the property {name}", at)
     renew_entry(spark, parts, replace(table, options=options))
+    return done(spark)
+
+
+def change_indexes(spark: SparkSession, statement: StatementText) -> DataFrame | None:
+    """Runs a statement about indexes; None for a table that is not of mortice."""
+    target = named_table(spark, statement.parsed.names[0].parts)
+    if target is None:
+        return None
+    change, index, is_lenient, _ = statement.parsed.index()
+    table, options = target.opened(spark), target.write_options()
+    rows = table._native.indexes()  # noqa: SLF001
+    indexes = {name: columns for name, _, columns in rows}
+    if change == "show":
+        return spark.createDataFrame(rows, "index_name string, index_type string, col_name string")
+    name = index.split("(")[0]
+    if (change == "create") == (name in indexes):
+        if is_lenient:
+            return done(spark)
+        raise InvalidArgumentError(f"the index {name} {'exists' if change == 'create' else 'does not exist'}")
+    if change != "create":
+        table.build_metadata(options, drop=[name])
+    if change == "refresh" and name.startswith("secondary_index_"):
+        index = f"{name}({indexes[name]})"
+    if change != "drop":
+        table.build_metadata(options, add=[index])
     return done(spark)
 
 

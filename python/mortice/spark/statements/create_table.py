@@ -36,8 +36,8 @@ from mortice.spark.statements.targets import (
 )
 from mortice.spark.writing.write import NewTable, write
 from mortice.table import Table
-from mortice.values.meta_columns import META_COLUMNS
 from mortice.values.options import absolute_uri
+from mortice.values.type_names import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mortice.spark.execution.data_frame import is_connect
-from mortice.spark.statements.alter_table import alter_table
+from mortice.spark.statements.alter_table import alter_table, change_indexes
 from mortice.spark.statements.changes import change
 from mortice.spark.statements.create_table import create_table
 from mortice.spark.statements.drop_table import drop_table
-from mortice.spark.statements.indexes import change_indexes
 from mortice.spark.statements.procedures import call
 from mortice.spark.statements.queries import Views, create_view
 from mortice.spark.statements.spark_errors import run_by_spark

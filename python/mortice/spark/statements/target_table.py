@@ -17,7 +17,7 @@ from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.targets import SqlTable
 from mortice.table import Table
 from mortice.values.argument_types import OptionValue
-from mortice.values.meta_columns import META_COLUMNS
+from mortice.values.type_names import META_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

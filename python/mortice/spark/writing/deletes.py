@@ -12,7 +12,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice._mortice import ArrowBatch, Commit, ErasedValues, Erasure
 from mortice.catalogs.run import asked_for, without_sync
-from mortice.expressions.filters import Filters
+from mortice.expressions import Filters
 from mortice.queries import ReadOptimized, Snapshot
 from mortice.reading.scan import Scan
 from mortice.reading.split import Split

@@ -14,7 +14,7 @@ import pyarrow as pa
 from mortice.errors import UnsupportedError
 from mortice.spark.execution.worker import WorkerOptions
 from mortice.spark.statements.parameters import quoted
-from mortice.writing.partitioner import OUTPUT, Partitioner, check_partitioner, outputs_of
+from mortice.writing.user_functions import OUTPUT, Partitioner, check_partitioner, outputs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -39,8 +39,7 @@ from mortice.table import Table
 from mortice.values.argument_types import Options
 from mortice.values.observe import observed
 from mortice.values.other_names import hinted
-from mortice.writing.partitioner import Partitioner
-from mortice.writing.validators import CommitCheck, Validator, checked_validators, validated
+from mortice.writing.user_functions import CommitCheck, Partitioner, Validator, checked_validators, validated
 from mortice.writing.writes import SchemaChanges, with_schema
 
 if TYPE_CHECKING:

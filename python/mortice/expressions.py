@@ -15,19 +15,22 @@ or an error is raised; in a comparison of order, a number may be between the val
 
 from __future__ import annotations
 
+import io
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
+from mortice import _mortice
 from mortice._mortice import Filter
-from mortice.expressions.serialised import serialised
 
 if TYPE_CHECKING:
     import polars
     import pyarrow.compute as pc
 
-__all__ = ["Filter", "Filters", "SchemaOf", "conjunction", "normal_form", "superset"]
+__all__ = ["Filter", "Filters", "SchemaOf", "conjunction", "normal_form", "referenced_columns", "superset"]
 
 Filters: TypeAlias = "str | Sequence[object] | pc.Expression | polars.Expr | Filter | None"
 """Text, a term, an expression, a list of them, or a list of lists of terms; None for no filter."""
@@ -52,7 +55,7 @@ def normal_form(filters: Filters, schema: SchemaOf | None = None) -> Filter | No
     >>> normal_form("fare > 3 and not (city = 'oslo' or city is null)")
     [[('fare', '>', 3), ('city', '!=', 'oslo'), ('city', 'is not null', None)]]
     """
-    return None if filters is None else Filter.parse(filters, schema, serialised)
+    return None if filters is None else Filter.parse(filters, schema, _serialised)
 
 
 def conjunction(one: Filters, other: Filters, schema: SchemaOf) -> Filter | None:
@@ -69,4 +72,43 @@ def superset(expression: pc.Expression | polars.Expr, schema: pa.Schema) -> Filt
         expression: The expression.
         schema: The columns that it is about.
     """
-    return Filter.superset(expression, schema, serialised)
+    return Filter.superset(expression, schema, _serialised)
+
+
+Serialised: TypeAlias = "bytes | tuple[str, Callable[[str], pa.Table]]"
+"""An Arrow file, of pyarrow; or JSON, of polars, with a function that evaluates expressions without columns."""
+
+
+def _serialised(value: object) -> Serialised | None:
+    """Returns an expression of pyarrow or polars, serialised; None for another value. Neither library is imported."""
+    if type(value).__name__ == "Expression" and type(value).__module__.startswith("pyarrow."):
+        return _of_pyarrow(value)
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(value, polars.Expr):
+        return None
+    with warnings.catch_warnings():
+        # The form may change between releases of polars.
+        warnings.simplefilter("ignore")
+        try:
+            return value.meta.serialize(format="json"), _evaluated
+        except (AttributeError, ValueError, polars.exceptions.PolarsError):
+            # With a function of Python in it. Not recognised, as other JSON that is no expression.
+            return "", _evaluated
+
+
+def referenced_columns(expression: pc.Expression) -> set[str] | None:
+    """Returns the columns that an expression of pyarrow refers to; None if its structure is not recognised."""
+    names = _mortice.referenced_columns(_of_pyarrow(expression))
+    return None if names is None else set(names)
+
+
+def _of_pyarrow(expression: pc.Expression) -> bytes:
+    _, (data,) = expression.__reduce__()
+    return bytes(data)
+
+
+def _evaluated(part: str) -> pa.Table:
+    """Returns the value of an expression of polars, as JSON, that has no columns."""
+    import polars
+
+    return polars.select(polars.Expr.deserialize(io.StringIO(part), format="json")).to_arrow()
