@@ -465,6 +465,27 @@ def service_rows(
 ) -> list[tuple[bool | int | float | str | None, ...]]:
     """Returns the rows that Hudi's procedure of a table service has of instants that the service has run for."""
 
+INSERT_OPTIONS: list[str]
+"""The options that say which write an INSERT is; the write does not get them."""
+INSERT_SETTINGS: list[str]
+"""What only the session says of an INSERT."""
+
+def insert_write(session: Mapping[str, str], table: Mapping[str, str], overwrites: bool) -> tuple[str, dict[str, str]]:
+    """Returns the operation of an INSERT, and the options that its write gets besides those of the table.
+
+    An INSERT OVERWRITE that replaces the partitions of its rows alone is an `insert_overwrite`, and else an
+    `insert_overwrite_table`. `session` and `table` are the settings of the session and the options of the table.
+    """
+
+def create_table_options(
+    title: str, properties: Sequence[tuple[str, str]], partitions: Sequence[str], columns: Sequence[str] | None
+) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """Returns the options that the entry of a new table keeps, and those of the write that creates it.
+
+    `title` is the name of the table or its path, `properties` are its options and properties without those of the
+    storage. Without columns, the options of the write are empty.
+    """
+
 def statement_parameters(text: str) -> list[tuple[int, int, str | None]]:
     """Returns where the parameters of a statement are, and their names; None for `?`."""
 

@@ -49,6 +49,7 @@ mod row_changes;
 mod scan;
 mod sound_values;
 mod split;
+mod statement_options;
 mod statements;
 mod stream;
 mod table;
@@ -74,6 +75,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     catalog::add(module)?;
     filter::add(module)?;
     procedures::add(module)?;
+    statement_options::add(module)?;
     statements::add(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<instants::Instant>()?;

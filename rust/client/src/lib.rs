@@ -18,6 +18,7 @@
 //! | `write_input` | what a user gives to a write |
 //! | `write` | from a user's rows to the commit |
 //! | `create_for_write` | the table that a write creates |
+//! | `statement_options` | what options say of Spark's `INSERT` and `CREATE TABLE` |
 //! | `stream_batches` | batches of streams, each of which is written once |
 //! | `distributed/` | writes whose rows are in other processes |
 
@@ -34,6 +35,7 @@ mod profile;
 mod read_state;
 mod retries;
 mod row_changes;
+pub mod statement_options;
 mod stream_batches;
 mod tasks;
 mod write;

@@ -16,7 +16,6 @@ from mortice.spark.settings.catalog_table import MANAGED
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.drop_table import TableFolder
-from mortice.spark.statements.inserts import INTO_OPERATION
 from mortice.spark.statements.parameters import quoted
 from mortice.spark.statements.queries import Views
 from mortice.spark.statements.spark_errors import parsed_query
@@ -42,20 +41,6 @@ from mortice.values.type_names import META_COLUMNS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-
-_OF_HUDI = {
-    "type": "hoodie.datasource.write.table.type",
-    "primarykey": "hoodie.datasource.write.recordkey.field",
-    "precombinefield": "hoodie.datasource.write.precombine.field",
-    "orderingfields": "hoodie.datasource.write.precombine.field",
-    "payloadclass": "hoodie.datasource.write.payload.class",
-    "recordmergemode": "hoodie.write.record.merge.mode",
-    "hoodie.record.merge.mode": "hoodie.write.record.merge.mode",
-}
-"""Hudi's names of table properties in SQL, in lower case, and the options that they stand for."""
-_FIELDS = ("hoodie.datasource.write.recordkey.field", "hoodie.datasource.write.precombine.field")
-_PARTITIONS = "hoodie.datasource.write.partitionpath.field"
-_TYPES = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
 
 
 @dataclass(frozen=True)
@@ -165,9 +150,10 @@ def types_of(spark: SparkSession, statement: StatementText, columns: Sequence[St
 
 def _created(spark: SparkSession, about: _Definition) -> None:
     clauses, parts = about.clauses, about.clauses.parts
-    given = _write_options(about)
-    path = _location(spark, about)
     storage = {name: value for name, value in about.properties.items() if is_of_storage(name)}
+    given = [pair for pair in about.properties.items() if pair[0].lower() != "path" and pair[0] not in storage]
+    kept, _ = _mortice.create_table_options(parts[-1], given, about.partitions, None)
+    path = _location(spark, about)
     there = _table_at(spark, path, storage)
     is_managed = not clauses.is_external and not is_path(parts) and about.location is None and there is None
     if is_managed:
@@ -182,7 +168,7 @@ def _created(spark: SparkSession, about: _Definition) -> None:
     else:
         names = _last(schema.names, about.partitions)
         schema = type(schema)([schema[name] for name in names])
-        options = _table_options(about, schema, given)
+        _, options = _mortice.create_table_options(parts[-1], given, about.partitions, schema.names)
         if there is not None:
             _check_same(there, schema, is_query=frame is not None)
         elif frame is not None:
@@ -192,15 +178,8 @@ def _created(spark: SparkSession, about: _Definition) -> None:
         else:
             _create(spark, path, schema, {**options, **storage}, about)
     if not is_path(parts):
-        # What describes the table is in its properties.
-        described = (*_OF_HUDI.values(), _PARTITIONS)
-        kept = {
-            name: value
-            for name, value in given.items()
-            if name not in described and not name.startswith("hoodie.table.") and not _mortice.is_table_property(name)
-        }
         managed = managed_here(spark, parts) if is_managed else None
-        add_entry(spark, parts, SqlTable(path, kept), clauses.comment, managed)
+        add_entry(spark, parts, SqlTable(path, dict(kept)), clauses.comment, managed)
 
 
 def _create(spark: SparkSession, path: str, schema: StructType, options: dict[str, str], about: _Definition) -> None:
@@ -210,51 +189,6 @@ def _create(spark: SparkSession, path: str, schema: StructType, options: dict[st
     comments = {one.path[-1]: one.comment for one in about.clauses.columns if one.comment is not None}
     if comments:
         Table(target.uri, storage_options=storage).alter(comment=comments)
-
-
-def _write_options(about: _Definition) -> dict[str, str]:
-    """Returns options of Hudi, of those that the statement gives. Raises `InvalidArgumentError` for other names."""
-    found = {}
-    for name, value in about.properties.items():
-        lower = name.lower()
-        if lower == "path" or is_of_storage(name):
-            continue
-        if lower in _OF_HUDI:
-            made = _TYPES.get(value.lower(), value) if lower == "type" else value
-            found[_OF_HUDI[lower]] = ",".join(part.strip() for part in made.split(","))
-        elif lower.startswith(("hoodie.", "mortice.")):
-            found[name] = value
-        else:
-            raise InvalidArgumentError(
-                f"{name} is not a property of a table; properties are type, primaryKey, orderingFields, "
-                "preCombineField, payloadClass, recordMergeMode, and options that begin with hoodie."
-            )
-    return found
-
-
-def _table_options(about: _Definition, schema: StructType, given: dict[str, str]) -> dict[str, str]:
-    """Returns the options of the write that creates the table. Names of columns get the case of the columns."""
-    options = {
-        "hoodie.table.name": re.sub(r"[^A-Za-z0-9_]", "_", about.clauses.parts[-1].rstrip("/").rpartition("/")[2]),
-        "hoodie.datasource.write.hive_style_partitioning": "true",
-        **given,
-    }
-    options.pop(INTO_OPERATION, None)
-    for name in _FIELDS:
-        if name in options:
-            fields = [_column(schema, one, name) for one in options[name].split(",")]
-            options[name] = ",".join(fields)
-    if about.partitions:
-        options[_PARTITIONS] = ",".join(_column(schema, one, "PARTITIONED BY") for one in about.partitions)
-    return options
-
-
-def _column(schema: StructType, name: str, where: str) -> str:
-    name = name.strip()
-    found = [one for one in schema.names if one.lower() == name.lower()]
-    if len(found) != 1 and "." not in name:
-        raise InvalidArgumentError(f"{where} names {name!r}, which is not a column; they are {', '.join(schema.names)}")
-    return found[0] if found else name
 
 
 def _last(names: Sequence[str], partitions: Sequence[str]) -> list[str]:

@@ -1,9 +1,7 @@
 """INSERT INTO and INSERT OVERWRITE, with lists of columns and partitions.
 
-Which operation an INSERT is, and its options, say the session's settings and those of the table. The rules are those of
-Hudi 1.2 (`ProvidesHoodieConfig`), tried with it: the session's settings take precedence over the table's, and
-`hoodie.datasource.write.operation` over `hoodie.spark.sql.insert.into.operation`. `hoodie.sql.insert.mode` is checked
-and changes no rows, and `hoodie.datasource.write.insert.drop.duplicates` has no effect in SQL.
+Which operation an INSERT is, and its options, say the session's settings and those of the table; the core has Hudi's
+rules (`insert_write`).
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mortice import _mortice
 from mortice._mortice import Commit, InsertStatement
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.settings.option_names import SPARK_PREFIX
@@ -26,84 +25,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-INTO_OPERATION = "hoodie.spark.sql.insert.into.operation"
-"""The option that says which operation INSERT INTO is."""
-_OPERATION = "hoodie.datasource.write.operation"
-_POLICY = "hoodie.datasource.insert.dup.policy"
-_DROPS = "hoodie.datasource.write.insert.drop.duplicates"
-_COMBINES = "hoodie.combine.before.insert"
-_MODE = "hoodie.sql.insert.mode"
-_BULK = "hoodie.sql.bulk.insert.enable"
-_OVERWRITE_MODE = "hoodie.datasource.overwrite.mode"
-_SPARK_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
-_INSERTS = ("insert", "upsert", "bulk_insert")
-_OVERWRITES = ("insert_overwrite", "insert_overwrite_table")
-_STRICT = ("strict", "upsert")
+def _write_of(spark: SparkSession, options: Options, *, overwrites: bool) -> tuple[str, dict[str, OptionValue]]:
+    """Returns the operation of an INSERT, and the options of its write.
 
-
-class InsertPolicy:
-    """What the session and the table say of an INSERT."""
-
-    def __init__(self, spark: SparkSession, options: Options) -> None:
-        self.spark = spark
-        self._table = {name: str(value) for name, value in options.items()}
-        own = (_OPERATION, INTO_OPERATION, _POLICY, _DROPS, _MODE, _BULK, _OVERWRITE_MODE)
-        self._others = {name: value for name, value in options.items() if name not in own}
-
-    def _session(self, name: str) -> str | None:
-        found = self.spark.conf.get(name, None)
-        return found if found is not None else self.spark.conf.get(f"{SPARK_PREFIX}{name}", None)
-
-    def _given(self, name: str) -> str | None:
-        found = self._session(name)
-        return self._table.get(name) if found is None else found
-
-    def into(self) -> tuple[str, dict[str, OptionValue]]:
-        """Returns the operation of INSERT INTO, and its options."""
-        self._check_mode()
-        name = _OPERATION if self._given(_OPERATION) is not None else INTO_OPERATION
-        operation = str(self._given(name) or "insert")
-        if operation not in _INSERTS:
-            raise UnsupportedError(
-                f"INSERT INTO with {name}={operation}, which would be another statement; "
-                f"it can be {', '.join(_INSERTS)}"
-            )
-        policy, options = self._given(_POLICY), self._combined()
-        if policy is None:
-            return operation, options
-        # An upsert with such a policy is an insert, of which a write warns.
-        is_insert = operation == "upsert" and policy.lower() in ("drop", "fail")
-        return "insert" if is_insert else operation, {**options, _POLICY: policy}
-
-    def overwrite(self) -> dict[str, OptionValue]:
-        """Returns the options of INSERT OVERWRITE."""
-        self._check_mode()
-        operation = self._session(_OPERATION)
-        if operation is not None and operation not in _OVERWRITES:
-            raise UnsupportedError(
-                f"INSERT OVERWRITE with {_OPERATION}={operation} in the session, which would overwrite nothing; "
-                f"RESET {_OPERATION}"
-            )
-        return self._combined()
-
-    def is_dynamic(self) -> bool:
-        """Returns whether INSERT OVERWRITE replaces the partitions of its rows alone."""
-        mode = self._given(_OVERWRITE_MODE) or self.spark.conf.get(_SPARK_OVERWRITE_MODE, "static")
-        if str(mode).lower() not in ("static", "dynamic"):
-            raise InvalidArgumentError(f"{_OVERWRITE_MODE} must be static or dynamic, got {mode!r}")
-        return str(mode).lower() == "dynamic"
-
-    def _combined(self) -> dict[str, OptionValue]:
-        combines = self._session(_COMBINES)
-        return self._others if combines is None else {**self._others, _COMBINES: combines}
-
-    def _check_mode(self) -> None:
-        mode = self._given(_MODE)
-        if mode is not None and mode.lower() not in (*_STRICT, "non-strict"):
-            raise InvalidArgumentError(f"{_MODE} must be upsert, strict or non-strict, got {mode!r}")
-        is_bulk = (self._given(_BULK) or "").lower() == "true"
-        if is_bulk and mode is not None and mode.lower() in _STRICT and self._given(INTO_OPERATION) is None:
-            raise InvalidArgumentError(f"{_BULK}=true is possible with {_MODE}=non-strict only, got {mode!r}")
+    Args:
+        spark: The session.
+        options: The options of the table.
+        overwrites: Whether it is INSERT OVERWRITE.
+    """
+    session: dict[str, str] = {}
+    for name in (*_mortice.INSERT_OPTIONS, *_mortice.INSERT_SETTINGS):
+        found = spark.conf.get(name, None)
+        found = spark.conf.get(f"{SPARK_PREFIX}{name}", None) if found is None else found
+        if found is not None:
+            session[name] = found
+    given = {name: str(value) for name, value in options.items()}
+    operation, more = _mortice.insert_write(session, given, overwrites)
+    kept = {name: value for name, value in options.items() if name not in _mortice.INSERT_OPTIONS}
+    return operation, {**kept, **more}
 
 
 @dataclass(frozen=True)
@@ -133,38 +72,37 @@ def planned_insert(spark: SparkSession, statement: StatementText, insert: Insert
         raise InvalidArgumentError(f"{error.args[0]}; {place}", path=target.target.uri) from error
     static = _static_values(spark, statement, insert.rows_at, target, values)
     rows = _selected(spark, statement, insert, target, values, static)
-    policy = InsertPolicy(spark, table.change_options(spark))
-    path = table.path
-    if not insert.overwrites:
-        return Insert(rows, lambda rows: _inserted(rows, policy, path))
-    return Insert(rows, lambda rows: _overwritten(rows, target, policy, path, values))
+    given = table.change_options(spark)
 
+    def run(rows: DataFrame) -> Commit | None:
+        operation, options = _write_of(spark, given, overwrites=insert.overwrites)
+        if not insert.overwrites:
+            return write(rows, table.path, operation, options=options)
+        return _overwritten(rows, target, operation, options, values)
 
-def _inserted(rows: DataFrame, policy: InsertPolicy, path: str) -> Commit | None:
-    operation, options = policy.into()
-    return write(rows, path, operation, options=options)
+    return Insert(rows, run)
 
 
 def _overwritten(
-    rows: DataFrame, target: TargetTable, policy: InsertPolicy, path: str, values: Mapping[str, str | None]
+    rows: DataFrame, target: TargetTable, operation: str, options: Options, values: Mapping[str, str | None]
 ) -> Commit | None:
     """Replaces rows.
 
     Args:
         rows: The new rows.
         target: The table.
-        policy: What the session and the table say.
-        path: Where the table is.
+        operation: Whether the partitions of the rows alone are replaced (`insert_overwrite`), or the table.
+        options: The options of the write.
         values: Expressions of partition columns that the statement names; None for those that the query has.
     """
-    options = policy.overwrite()
+    path, is_dynamic = target.target.uri, operation == "insert_overwrite"
     static = [name for name, text in values.items() if text is not None]
-    is_dynamic = policy.is_dynamic()
     if not static and not is_dynamic:
-        return write(rows, path, "insert_overwrite_table", options=options)
+        return write(rows, path, operation, options=options)
     is_whole = len(static) == len(target.opened.partition_fields)
     if not is_whole and not is_dynamic:
-        remedy = f"give those of all, or set {_SPARK_OVERWRITE_MODE}=dynamic to replace the partitions of the rows"
+        setting = "spark.sql.sources.partitionOverwriteMode=dynamic"
+        remedy = f"give those of all, or set {setting} to replace the partitions of the rows"
         raise UnsupportedError(f"an overwrite with values of some partition columns; {remedy}", path=target.target.uri)
     if is_whole and not rows.limit(1).collect():
         # The partition is replaced by no rows.
