@@ -434,7 +434,7 @@ class Procedure:
 
     name: str
     kind: str
-    """`rows` if `procedure_rows` computes it, `service` for a table service, `refused`; `function` for the rows of a
+    """`rows` if `procedure_rows` computes it, `run` if `run_service` runs it, `service` for another table service, `refused`; `function` for the rows of a
     table function of SQL."""
     parameters: list[tuple[str, str, bool, str | None]]
     """Name, type, whether it is required, default; in the order of arguments without names."""
@@ -455,6 +455,15 @@ def procedure_rows(
     arguments: Mapping[str, bool | int | float | str],
 ) -> list[tuple[bool | int | float | str | None, ...]]:
     """Returns the rows of a procedure of the kind `rows`."""
+
+def run_service(
+    name: str,
+    uri: str,
+    storage_options: Mapping[str, str],
+    arguments: Mapping[str, bool | int | float | str],
+    options: Mapping[str, str],
+) -> list[tuple[bool | int | float | str | None, ...]]:
+    """Runs a procedure of the kind `run`, and returns its rows."""
 
 def service_rows(
     name: str,

@@ -7,16 +7,18 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::arguments::{StorageArgument, at_location};
+use crate::results::warn;
 
 /// Adds the class and the functions of this file to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Procedure>()?;
     module.add_function(wrap_pyfunction!(procedures, module)?)?;
     module.add_function(wrap_pyfunction!(procedure_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(run_service, module)?)?;
     module.add_function(wrap_pyfunction!(service_rows, module)?)
 }
 
-/// A procedure: `kind` is `rows`, `service` or `refused`.
+/// A procedure: `kind` is `rows`, `run`, `service`, `function` or `refused`.
 #[pyclass(frozen, get_all, module = "mortice._mortice")]
 struct Procedure {
     name: &'static str,
@@ -79,6 +81,22 @@ fn procedure_rows<'py>(
     let given = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
     let rows = at_location(py, uri, &storage_options, |location| core::run_procedure(location, name, given))?;
     rows.into_iter().map(|row| in_python(py, row)).collect()
+}
+
+/// Runs a procedure of the kind `run`, and returns its rows.
+#[pyfunction]
+fn run_service<'py>(
+    py: Python<'py>,
+    name: &str,
+    uri: &str,
+    storage_options: StorageArgument,
+    arguments: BTreeMap<String, Argument>,
+    options: BTreeMap<String, String>,
+) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    let given = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+    let done = at_location(py, uri, &storage_options, |location| core::run_service(location, name, given, &options))?;
+    warn(py, &done.warnings)?;
+    done.rows.into_iter().map(|row| in_python(py, row)).collect()
 }
 
 /// Returns the rows that Hudi's procedure of a table service has of these instants, which the service has run for.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mortice import _mortice
+from mortice.catalogs.run import without_sync
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.settings.session import session_writes
 from mortice.spark.settings.write_options import WriteTarget
@@ -15,6 +16,8 @@ from mortice.spark.statements.services import SERVICES, Called
 from mortice.spark.statements.spark_errors import parsed_query
 from mortice.spark.statements.statement_text import StatementText
 from mortice.spark.statements.targets import SqlTable, named_table
+from mortice.values.observe import observed
+from mortice.writing.writes import checked_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,6 +101,11 @@ def call(spark: SparkSession, statement: StatementText) -> DataFrame | None:
     if procedure.kind == "service":
         return _frame(spark, procedure, SERVICES[procedure.name](Called(spark, procedure, target, options, given)))
     own = {name: value for name, value in given.items() if name in names}
+    if procedure.kind == "run":
+        storage, of_service = target.storage_options(spark), checked_options(without_sync(target.options))
+        with observed(procedure.name, uri):
+            rows = _mortice.run_service(procedure.name, target.uri, storage, own, of_service)
+        return _frame(spark, procedure, rows)
     frame = _computed(spark, procedure, target, own)
     return frame.where(own["filter"]) if own.get("filter") else frame
 

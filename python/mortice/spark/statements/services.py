@@ -180,83 +180,14 @@ def _init_metadata(called: Called) -> list[Row]:
     return [(f"Initialized Metadata Table in {_metadata_path(called)} (duration={seconds}sec)",)]
 
 
-def _delete_metadata(called: Called) -> list[Row]:
-    called.table().delete_metadata(called.target.options)
-    return [(f"Deleted Metadata Table at '{_metadata_path(called)}'",)]
-
-
 def _seconds(work: Callable[[], object]) -> float:
     begin = time.monotonic()
     work()
     return round(time.monotonic() - begin, 3)
 
 
-def _to_version(method: str) -> Run:
-    """Returns the procedure that changes the table version: a number, or Hudi's name of it."""
-
-    def run(called: Called) -> list[Row]:
-        given = str(called.value("to_version")).upper()
-        version = _VERSIONS.get(given, given)
-        if not version.isdigit():
-            raise InvalidArgumentError(f"to_version must be one of {', '.join(_VERSIONS)}, got {given!r}")
-        getattr(called.table(), method)(int(version), options=called.target.options)
-        return [(True,)]
-
-    return run
-
-
-def _create_savepoint(called: Called) -> list[Row]:
-    named = {name: text for name in ("user", "comments") if (text := called.value(name)) is not None}
-    comment = {"comment": named.pop("comments")} if "comments" in named else {}
-    called.table().savepoint(called.value("commit_time"), options=called.target.options, **named, **comment)
-    return [(True,)]
-
-
-def _of_savepoint(method: str) -> Run:
-    """Returns the procedure of a method for savepoints, by default the latest one."""
-
-    def run(called: Called) -> list[Row]:
-        table, given = called.table(), called.value("instant_time")
-        found = [one.requested_time for one in table.timeline.active if one.is_completed and one.action == "savepoint"]
-        if not found:
-            raise InvalidArgumentError("the table has no savepoint", path=table.uri)
-        for instant in [max(found)] if given is None else str(given).split(","):
-            if instant not in found:
-                raise InvalidArgumentError(
-                    f"there is no savepoint of {instant}; those of the table are {', '.join(sorted(found))}",
-                    path=table.uri,
-                )
-            getattr(table, method)(instant, options=called.target.options)
-        return [(True,)]
-
-    return run
-
-
 def _rollback(called: Called) -> object:
     return called.table().rollback(str(called.value("instant_time")), options=called.target.options)
-
-
-def _rollback_to_instant(called: Called) -> list[Row]:
-    """Undoes one instant, as the procedure of Hudi does despite its name."""
-    _rollback(called)
-    return [(True,)]
-
-
-def _rollback_service(called: Called) -> list[Row]:
-    if not called.flag("delete_request_instant_file"):
-        raise UnsupportedError(
-            "the plan goes with the rollback; pass delete_request_instant_file => true, or execute the plan",
-            path=called.target.uri,
-        )
-    begin, instant = time.monotonic(), str(called.value("pending_instant"))
-    called.table().rollback(instant, options=called.target.options)
-    return [(instant, str(round((time.monotonic() - begin) * 1000)))]
-
-
-def _restore_to_instant(called: Called) -> list[Row]:
-    begin = time.monotonic()
-    done = called.table().restore(str(called.value("instant_time")), options=called.target.options)
-    return [(True, done.restore_instant, round((time.monotonic() - begin) * 1000), len(done.undone))]
 
 
 def _drop_partition(called: Called) -> list[Row]:
@@ -346,7 +277,6 @@ def _repair(called: Called) -> object:
     return called.table().repair(called.target.options)
 
 
-_VERSIONS = {"SIX": "6", "EIGHT": "8", "NINE": "9", "TEN": "10"}
 _SELECTED = "hoodie.clustering.plan.strategy.partition.selected"
 _PATTERN = "hoodie.clustering.plan.strategy.partition.regex.pattern"
 
@@ -355,16 +285,9 @@ SERVICES: dict[str, Run] = {
     "copy_to_table": _copy_to_table,
     "copy_to_temp_view": _copy_to_view,
     "create_metadata_table": _create_metadata,
-    "create_savepoint": _create_savepoint,
-    "delete_metadata_table": _delete_metadata,
-    "delete_savepoint": _of_savepoint("delete_savepoint"),
-    "downgrade_table": _to_version("downgrade"),
     "drop_partition": _drop_partition,
     "hive_sync": _hive_sync,
     "init_metadata_table": _init_metadata,
-    "restore_to_instant": _restore_to_instant,
-    "rollback_to_instant": _rollback_to_instant,
-    "rollback_to_savepoint": _of_savepoint("restore"),
     "run_bootstrap": _bootstrap,
     "run_clean": _clean,
     "run_clustering": _cluster,
@@ -372,10 +295,8 @@ SERVICES: dict[str, Run] = {
     "run_log_compaction": _log_compact,
     "run_repair": _repair,
     "run_rollback": _rollback,
-    "run_rollback_inflight_tableservice": _rollback_service,
     "run_ttl": _expire,
     "run_verify": _verify,
     "truncate_table": _truncate,
-    "upgrade_table": _to_version("upgrade"),
 }
 """What the procedures of the kind `service` run. They return rows, or a result whose fields are the columns."""

@@ -35,7 +35,9 @@ pub struct Procedure {
 pub enum ProcedureKind {
     /// [`super::run_procedure`].
     Rows,
-    /// A table service or an engine, which the caller runs.
+    /// [`super::run_service`].
+    Run,
+    /// A table service that an engine has a part in, which the caller runs.
     Service,
     /// Nothing: it is refused.
     Refused,
@@ -44,13 +46,14 @@ pub enum ProcedureKind {
 }
 
 impl ProcedureKind {
-    const ALL: [Self; 4] = [Self::Rows, Self::Service, Self::Refused, Self::Function];
+    const ALL: [Self; 5] = [Self::Rows, Self::Run, Self::Service, Self::Refused, Self::Function];
 
     /// Returns the name in the catalogue.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rows => "rows",
+            Self::Run => "run",
             Self::Service => "service",
             Self::Refused => "refused",
             Self::Function => "function",

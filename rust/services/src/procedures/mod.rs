@@ -6,6 +6,7 @@
 //! | `arguments`, `value` | what a call gives, and the values of rows |
 //! | `call` | a call: its table, its arguments |
 //! | `run` | what computes the rows of each procedure |
+//! | `services` | services that need nothing of an engine: savepoints, rollbacks, restores, versions |
 //! | `metadata` | metadata of instants, typed |
 //! | `commits`, `commit_files` | `show_commits…`, `show_archived_commits…`, `show_commit_…`, `stats_wa`, `commits_compare` |
 //! | `cleans`, `rollbacks`, `plans` | what table services did and plan; the rows of `run_clean`, `run_compaction`, `run_clustering` |
@@ -42,9 +43,11 @@ mod records_as_json;
 mod repairs;
 mod rollbacks;
 mod run;
+mod services;
 mod value;
 
 pub use arguments::Arguments;
 pub use catalogue::{ArgumentType, Parameter, Procedure, ProcedureKind, procedures};
 pub use run::{rows_of_service, run_procedure};
+pub use services::{ServiceRows, run_service};
 pub use value::{ProcedureRow, ProcedureValue};

@@ -131,6 +131,7 @@ pub fn rows_of_service(
 mod tests {
     use super::*;
     use crate::procedures::procedures;
+    use crate::procedures::services::served_by;
 
     #[test]
     fn something_computes_all_rows_that_the_catalogue_says() {
@@ -138,6 +139,7 @@ mod tests {
             let is_computed = matches!(one.kind, ProcedureKind::Rows | ProcedureKind::Function);
             let is_of_no_table = ["help", "show_fs_path_detail"].contains(&one.name);
             assert_eq!(is_computed, is_of_no_table || computed_by(one.name).is_some(), "{}", one.name);
+            assert_eq!(one.kind == ProcedureKind::Run, served_by(one.name).is_some(), "{}", one.name);
         }
     }
 }
