@@ -14,7 +14,14 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.table import Table
 from mortice.values.argument_types import ArrowSchema, Options, Rows, StorageOptions
 from mortice.values.observe import observed
-from mortice.values.options import absolute_uri, checked_count, checked_name, checked_storage_options, checked_string
+from mortice.values.options import (
+    absolute_uri,
+    checked_count,
+    checked_name,
+    checked_names,
+    checked_storage_options,
+    checked_string,
+)
 from mortice.values.other_names import hinted
 from mortice.values.type_names import META_COLUMNS, arrow_type, columns_of_text
 from mortice.writing.row_input import arrow_rows, check_names
@@ -107,9 +114,9 @@ def create_table(
             columns.empty_table(),
             checked_storage_options(storage_options),
             name=checked_name("name", PurePosixPath(absolute_uri(uri)).name if name is None else name),
-            record_key=_names("record_key", record_key),
-            partition_by=_names("partition_by", partition_by),
-            ordering=_names("ordering", ordering),
+            record_key=checked_names("record_key", record_key),
+            partition_by=checked_names("partition_by", partition_by),
+            ordering=checked_names("ordering", ordering),
             merge_on_read=TABLE_TYPES[kind],
             version=version,
             properties=_properties(properties),
@@ -231,20 +238,6 @@ def _columns_of_rows(rows: Any) -> pa.Schema:
                 f"the column {field.name!r} of the data is always null and has no type; give the columns as schema"
             )
     return pa.schema(fields)
-
-
-def _names(argument: str, given: Names) -> list[str]:
-    if not isinstance(given, (str, Sequence, type(None))) or isinstance(given, (bytes, bytearray)):
-        raise InvalidArgumentError(f"{argument} must be a column name or a list of them, got {given!r}")
-    names = [given] if isinstance(given, str) else list(given or ())
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise InvalidArgumentError(f"{argument} must be a column name or a list of them, got {given!r}")
-        checked_string(argument, name)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InvalidArgumentError(f"{argument} names {', '.join(map(repr, twice))} more than once")
-    return names
 
 
 def _properties(given: Options | None) -> dict[str, str]:

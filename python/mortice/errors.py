@@ -7,7 +7,7 @@ from this file: the first paragraph of a docstring is the meaning of the code, t
 
 from __future__ import annotations
 
-import errno
+from errno import EEXIST, ENOENT
 from typing import ClassVar
 
 from mortice.values.visible_text import visible_text
@@ -89,52 +89,24 @@ class MorticeError(Exception):
         return f"[{self.code}] {self.message}" + (f" ({known})" if known else "")
 
 
-class _PathError(MorticeError, OSError):
-    """An error that is also an `OSError` of the system, with its number.
-
-    Args:
-        message: As for `MorticeError`.
-        path: As for `MorticeError`.
-        offset: As for `MorticeError`.
-        block: As for `MorticeError`.
-        instant: As for `MorticeError`.
-        code: As for `MorticeError`.
-    """
-
-    default_errno: ClassVar[int]
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        path: str | None = None,
-        offset: int | None = None,
-        block: int | None = None,
-        instant: str | None = None,
-        code: str | None = None,
-    ) -> None:
-        super().__init__(message, path=path, offset=offset, block=block, instant=instant, code=code)
-        self.errno = self.default_errno
-
-
-class TableNotFoundError(_PathError, FileNotFoundError):
+class TableNotFoundError(MorticeError, FileNotFoundError):
     """There is no Hudi table, or no file, at the path.
 
     Check the path: it must be the table's base path, the directory that contains `.hoodie`.
     """
 
     default_code = "MORTICE-NOT-FOUND"
-    default_errno = errno.ENOENT
+    errno = ENOENT
 
 
-class TableExistsError(_PathError, FileExistsError):
+class TableExistsError(MorticeError, FileExistsError):
     """There is already a Hudi table at the path where one was to be created.
 
     Open the table with `mortice.Table`, or choose another path.
     """
 
     default_code = "MORTICE-ALREADY-EXISTS"
-    default_errno = errno.EEXIST
+    errno = EEXIST
 
 
 class WriteConflictError(MorticeError):

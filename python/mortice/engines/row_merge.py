@@ -9,7 +9,6 @@ equivalent for Spark.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,11 +21,11 @@ from mortice.reading.mergers import Merging, merging_of
 from mortice.table import Table
 from mortice.values.options import (
     DEFAULT_SEMANTICS,
+    checked_avro_schema,
     checked_bool,
-    checked_name,
+    checked_names,
     checked_optional_name,
     checked_semantics,
-    checked_string,
 )
 
 META_KEY, OPERATION = "_hoodie_record_key", "_hoodie_operation"
@@ -165,14 +164,14 @@ class RowMerge:
         """
         rules = {name: value for name, value in rules.items() if value is not None}
         more: dict[str, Any] = {
-            "commit_order": _names("commit_order", commit_order),
+            "commit_order": checked_names("commit_order", commit_order),
             "partial": checked_bool("partial", partial),
             "emit_deletes": checked_bool("emit_deletes", emit_deletes),
         }
         if table is not None:
             given = dict(rules, record_key=record_key, avro_schema=avro_schema, semantics=semantics)
             return _from_table(table, [name for name, value in given.items() if value is not None], more)
-        key = _names("record_key", record_key)
+        key = checked_names("record_key", record_key)
         if not key:
             raise InvalidArgumentError("record_key is missing: name the column or columns of the record key")
         semantics = checked_semantics(DEFAULT_SEMANTICS if semantics is None else semantics)
@@ -181,7 +180,7 @@ class RowMerge:
             key,
             properties,
             semantics,
-            _json(avro_schema),
+            checked_avro_schema("avro_schema", avro_schema),
             merger=merging_of(payload),
             delete_field=rules.get("delete_field"),
             **more,
@@ -250,7 +249,7 @@ def _properties(
     """Returns the `hoodie.properties` of a table that merges by these rules, and the full name of the payload class."""
     return _mortice.merge_rules(
         semantics=semantics,
-        ordering=_names("ordering", ordering),
+        ordering=checked_names("ordering", ordering),
         mode=checked_optional_name("mode", mode),
         payload=checked_optional_name("payload", payload),
         is_registered=merging_of(payload) is not None,
@@ -259,26 +258,6 @@ def _properties(
         delete_field=checked_optional_name("delete_field", delete_field),
         delete_marker=checked_optional_name("delete_marker", delete_marker),
     )
-
-
-def _names(argument: str, names: Names | None) -> list[str]:
-    if names is None:
-        return []
-    if isinstance(names, str):
-        return [checked_name(argument, names)]
-    if not isinstance(names, (list, tuple)):
-        raise InvalidArgumentError(f"{argument} must be a column or a list of columns, got {names!r}")
-    return [checked_name(f"a column in {argument}", name) for name in names]
-
-
-def _json(schema: object) -> str | None:
-    if schema is None:
-        return None
-    if isinstance(schema, str):
-        return checked_string("avro_schema", schema)
-    if not isinstance(schema, Mapping):
-        raise InvalidArgumentError(f"avro_schema must be a JSON string or a mapping, got {type(schema).__name__}")
-    return json.dumps(schema)
 
 
 def _one_table(data: object) -> pa.Table:

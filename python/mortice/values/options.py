@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -169,6 +170,37 @@ def checked_name(argument: str, value: object) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidArgumentError(f"{argument} must be a non-empty string, got {value!r}")
     return checked_string(argument, value)
+
+
+def checked_names(argument: str, given: object) -> list[str]:
+    """Returns names of columns: of one, of a list, or none of None. None of them is empty, or there twice."""
+    if not isinstance(given, (str, Sequence, type(None))) or isinstance(given, (bytes, bytearray)):
+        raise InvalidArgumentError(f"{argument} must be a column name or a list of them, got {given!r}")
+    names = [given] if isinstance(given, str) else list(given or ())
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise InvalidArgumentError(f"{argument} must be a column name or a list of them, got {given!r}")
+        checked_string(argument, name)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidArgumentError(f"{argument} names {', '.join(map(repr, twice))} more than once")
+    return names
+
+
+def checked_avro_schema(argument: str, schema: object) -> str | None:
+    """Returns the JSON of an Avro schema, given as a string or a mapping; None for None."""
+    if schema is None:
+        return None
+    if isinstance(schema, str):
+        return checked_string(argument, schema)
+    if not isinstance(schema, Mapping):
+        raise InvalidArgumentError(
+            f"{argument} must be an Avro schema as a JSON string or a mapping, got {type(schema).__name__}"
+        )
+    try:
+        return json.dumps(schema)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"{argument} must be an Avro schema that can be written as JSON") from error
 
 
 def checked_optional_name(argument: str, value: object) -> str | None:

@@ -6,7 +6,6 @@ reads a log file only if a completed instant of its table names it.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -14,15 +13,15 @@ from typing import Any, NamedTuple
 
 from mortice import _mortice
 from mortice._mortice import LogBlock
-from mortice.errors import InvalidArgumentError
 from mortice.values.argument_types import ArrowRows, JsonValue, StorageOptions
 from mortice.values.options import (
+    checked_avro_schema,
     checked_count,
     checked_name,
+    checked_names,
     checked_optional_count,
     checked_optional_name,
     checked_storage_options,
-    checked_string,
     checked_string_mapping,
     checked_uri,
 )
@@ -131,7 +130,7 @@ class LogWriter:
         return LogBlock.records(
             data,
             instant=self._instant_of(instant),
-            schema=_schema_json(schema),
+            schema=checked_avro_schema("schema", schema),
             table_name=checked_optional_name("table_name", table_name),
             record_format=checked_name("format", format),
             compression=checked_name("compression", compression),
@@ -174,8 +173,8 @@ class LogWriter:
             record_key=checked_name("record_key", record_key),
             partition_column=checked_name("partition_column", partition_column),
             partition_path=_partition_path(partition_path),
-            ordering=_ordering_columns(ordering),
-            schema=_schema_json(schema),
+            ordering=checked_names("ordering", ordering),
+            schema=checked_avro_schema("schema", schema),
             header=checked_string_mapping("header", header),
         )
 
@@ -237,31 +236,7 @@ class LogWriter:
         return self._instant if instant is None else checked_name("instant", instant)
 
 
-def _schema_json(schema: object) -> str | None:
-    """Returns the JSON of an Avro schema, given as a string or a mapping."""
-    if schema is None:
-        return None
-    if isinstance(schema, str):
-        return checked_string("schema", schema)
-    if not isinstance(schema, Mapping):
-        raise InvalidArgumentError(
-            f"schema must be an Avro schema as a JSON string or a mapping, got {type(schema).__name__}"
-        )
-    try:
-        return json.dumps(schema)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError("schema must be an Avro schema that can be written as JSON") from error
-
-
 def _partition_path(path: object) -> str | None:
     if path is None or path == "":
         return path if path is None else ""
     return checked_name("partition_path", path)
-
-
-def _ordering_columns(ordering: object) -> list[str]:
-    if isinstance(ordering, str):
-        ordering = [ordering]
-    if not isinstance(ordering, Sequence):
-        raise InvalidArgumentError(f"ordering must be a column or a list of columns, got {ordering!r}")
-    return [checked_name("a column in ordering", name) for name in ordering]
