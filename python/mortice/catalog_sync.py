@@ -42,4 +42,4 @@ def sync(
     resolved = sync_options(checked_options(options))
     opened = table if isinstance(table, Table) else Table(table, storage_options=storage_options)
     opened.refresh()
-    return sync_with(opened, resolved, spark=None)
+    return sync_with(opened._native, resolved, spark=None)  # noqa: SLF001

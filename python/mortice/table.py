@@ -1814,7 +1814,7 @@ class Table(metaclass=_TableClass):
             commit = self._run(change, *arguments, given, check)
         catalog = asked_for(options)
         if catalog is not None and commit.instant:
-            sync_after(self, commit.instant, catalog)
+            sync_after(self._native, commit.instant, catalog)
         return commit
 
     def _given(self, options: Options | None) -> dict[str, str]:

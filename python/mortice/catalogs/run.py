@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from mortice import _mortice
 from mortice._mortice import CatalogPartition, CatalogTable, SyncOptions
@@ -19,16 +18,6 @@ from mortice.values.observe import observed
 from mortice.values.visible_text import visible_text
 
 __all__ = ["SyncOptions", "Synced", "asked_for", "sync_after", "sync_options", "sync_with", "without_sync"]
-
-
-class SyncedTable(Protocol):
-    """A table that is registered."""
-
-    @property
-    def uri(self) -> str: ...
-
-    @property
-    def _native(self) -> _mortice.Table: ...
 
 
 @dataclass(frozen=True)
@@ -79,14 +68,14 @@ def _warned(options: SyncOptions) -> SyncOptions:
     return options
 
 
-def sync_with(table: SyncedTable, options: SyncOptions, spark: str | None) -> list[Synced]:
+def sync_with(table: _mortice.Table, options: SyncOptions, spark: str | None) -> list[Synced]:
     """Registers a table. Arguments and errors are those of `sync`; `spark` is the version of Spark that writes."""
     with observed("sync", table.uri) as operation:
         return operation.done(_synced(table, options, spark))
 
 
-def _synced(table: SyncedTable, options: SyncOptions, spark: str | None) -> list[Synced]:
-    tables, partitions = _mortice.catalog_entries(table._native, options, spark)  # noqa: SLF001
+def _synced(table: _mortice.Table, options: SyncOptions, spark: str | None) -> list[Synced]:
+    tables, partitions = _mortice.catalog_entries(table, options, spark)
     catalog: Catalog = Glue() if options.is_glue else HiveMetastore(options.metastore_uris)
     try:
         catalog.ensure_database(options.database, create=options.creates_database)
@@ -95,7 +84,7 @@ def _synced(table: SyncedTable, options: SyncOptions, spark: str | None) -> list
         catalog.close()
 
 
-def sync_after(table: SyncedTable, instant: str, options: SyncOptions, spark: str | None = None) -> None:
+def sync_after(table: _mortice.Table, instant: str, options: SyncOptions, spark: str | None = None) -> None:
     """Registers a table after a write, which is complete whether the catalog can be reached or not.
 
     Args:

@@ -159,11 +159,6 @@ def why_refused(name: str) -> str | None:
     return None if found is None else found[1]
 
 
-def harmless(name: str, value: object) -> bool:
-    """Returns true if a rejected option has the value that has no effect."""
-    return harmless_value(name) == str(value).strip().lower()
-
-
 def near(name: str) -> str | None:
     """Returns the accepted option whose name is most similar to `name`, None if none is similar enough."""
     found = difflib.get_close_matches(name, TAKEN | SYNONYMS.keys(), n=1, cutoff=_NEAR)

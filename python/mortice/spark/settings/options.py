@@ -320,7 +320,7 @@ def _check_other(name: str, value: object) -> None:
     if name in opt.STREAMING:
         raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")
     what = opt.decision(name)
-    if what is opt.Decision.REFUSED and not opt.harmless(name, value):
+    if what is opt.Decision.REFUSED and opt.harmless_value(name) != str(value).strip().lower():
         raise UnsupportedError(f"the option {name} could change the rows and is not supported: {opt.why_refused(name)}")
     if what is not opt.Decision.UNKNOWN:
         return

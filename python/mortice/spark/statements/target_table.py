@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice._mortice import Commit
-from mortice.catalogs.run import asked_for, sync_after, without_sync
+from mortice.catalogs.run import asked_for, without_sync
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.merge_types import MISFIT, is_castable, try_cast
 from mortice.spark.schema import spark_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.targets import SqlTable
+from mortice.spark.writing.write import sync_catalog
 from mortice.table import Table
 from mortice.values.argument_types import OptionValue
 from mortice.values.type_names import META_COLUMNS
@@ -53,9 +54,7 @@ class TargetTable:
 
     def registered(self, commit: Commit) -> Commit:
         """Registers the table in the catalog that the options ask for, after a commit."""
-        if self._catalog is not None:
-            written = Table(self.target.uri, storage_options=self.storage)
-            sync_after(written, commit.instant, self._catalog, spark=self.spark.version)
+        sync_catalog(self.spark, self.target, self._catalog, commit)
         return commit
 
     def column(self, name: str) -> str:

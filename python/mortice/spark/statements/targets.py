@@ -126,11 +126,6 @@ def make_view(spark: SparkSession, name: str, table: SqlTable, rows: DataFrame) 
     _views[session_key(spark), name.lower()] = table
 
 
-def forget_view(spark: SparkSession, name: str) -> None:
-    """Forgets the table of a view that is dropped."""
-    _views.pop((session_key(spark), name.lower()), None)
-
-
 def depend_on_views(spark: SparkSession, name: str, views: Iterable[str]) -> None:
     """Stores which views for tables a view depends on, of those that there are."""
     session = session_key(spark)
@@ -344,6 +339,6 @@ def drop_entry(spark: SparkSession, parts: list[str], table: SqlTable) -> None:
     """Removes the name of a table; its files stay."""
     if is_view(spark, parts):
         spark.catalog.dropTempView(parts[0])
-        forget_view(spark, parts[0])
+        _views.pop((session_key(spark), parts[0].lower()), None)
     else:
         spark.sql(f"DROP TABLE {table.name}")

@@ -161,7 +161,7 @@ def sync_catalog(spark: SparkSession, target: WriteTarget, catalog: SyncOptions 
     """
     if catalog is not None:
         written = Table(target.uri, storage_options=target.storage_options(spark))
-        sync_after(written, commit.instant, catalog, spark=spark.version)
+        sync_after(written._native, commit.instant, catalog, spark=spark.version)  # noqa: SLF001
 
 
 def write_frame(  # noqa: PLR0917
