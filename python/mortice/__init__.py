@@ -23,6 +23,7 @@ from mortice._mortice import (
     ClusteringGroup,
     ClusterResult,
     Commit,
+    CommitEvent,
     CompactResult,
     DataFile,
     Erasure,
@@ -42,11 +43,11 @@ from mortice._mortice import (
     RowError,
     SavepointResult,
     SchemaChange,
+    Synced,
     UpgradeResult,
     VerifyResult,
 )
 from mortice.catalog_sync import sync
-from mortice.catalogs.run import Synced
 from mortice.create_table import bootstrap, create_table
 from mortice.display import results, rows
 from mortice.engines.row_merge import merge
@@ -83,7 +84,7 @@ from mortice.reading.split import Split
 from mortice.table import Table
 from mortice.values import other_names
 from mortice.values.damage import DamagedFileWarning
-from mortice.values.observe import CommitEvent, on_commit
+from mortice.values.observe import on_commit
 from mortice.values.timeline import Timeline
 from mortice.writing.log_writer import LogBlock, LogWriter, WrittenBlock
 

@@ -30,6 +30,7 @@ __all__ = [
     "ClusterResult",
     "ClusteringGroup",
     "Commit",
+    "CommitEvent",
     "CompactResult",
     "CreateTableStatement",
     "DataFile",
@@ -82,6 +83,7 @@ __all__ = [
     "StatementRelation",
     "Stream",
     "SyncOptions",
+    "Synced",
     "Table",
     "UpgradeResult",
     "VerifyResult",
@@ -950,6 +952,52 @@ class ClusteringGroup(_Result):
     @property
     def outputs(self) -> int:
         """The number of new files that is expected."""
+
+@final
+class CommitEvent(_Result):
+    """A commit that has completed."""
+
+    __match_args__ = ("uri", "commit")
+    def __new__(cls, uri: str, commit: Commit) -> CommitEvent: ...
+    @property
+    def uri(self) -> str:
+        """The table's base path."""
+    @property
+    def commit(self) -> Commit:
+        """What it did."""
+
+@final
+class Synced(_Result):
+    """What a sync did with one table of the catalog."""
+
+    __match_args__ = ("database", "table", "created", "columns_changed", "partitions_added", "partitions_dropped")
+    def __new__(
+        cls,
+        database: str,
+        table: str,
+        created: bool,
+        columns_changed: bool,
+        partitions_added: int,
+        partitions_dropped: int,
+    ) -> Synced: ...
+    @property
+    def database(self) -> str:
+        """The database."""
+    @property
+    def table(self) -> str:
+        """The table."""
+    @property
+    def created(self) -> bool:
+        """Whether the catalog did not have it."""
+    @property
+    def columns_changed(self) -> bool:
+        """Whether the columns of its entry were others."""
+    @property
+    def partitions_added(self) -> int:
+        """How many partitions were added."""
+    @property
+    def partitions_dropped(self) -> int:
+        """How many were dropped."""
 
 @final
 class CleanedFile(_Result):

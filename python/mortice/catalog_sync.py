@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from mortice.catalogs.run import Synced, sync_options, sync_with
+from mortice._mortice import Synced
+from mortice.catalogs.run import sync_options, sync_with
 from mortice.table import Table
 from mortice.values.argument_types import Options, StorageOptions
 from mortice.writing.writes import checked_options

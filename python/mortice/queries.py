@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, MorticeError
-from mortice.expressions import Filters, conjunction, normal_form
+from mortice.expressions import Filter, Filters, conjunction, normal_form
 from mortice.reading.mergers import Merging
 from mortice.reading.scan import Again, Scan
 from mortice.values.damage import caller_level
@@ -123,18 +123,10 @@ class Snapshot:
         merge, deletes = checked_bool("merge", self.merge), checked_bool("emit_deletes", self.emit_deletes)
         instant = _instant(table, self.as_of)
 
-        def schema() -> pa.Schema:
-            return pa.schema(table.snapshot(None, None, instant, merge, deletes, merger).schema())
+        def plan(names: list[str] | None, terms: Filter | None) -> _mortice.QueryPlan:
+            return table.snapshot(names, terms, instant, merge, deletes, merger)
 
-        names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
-        native = table.snapshot(names, terms, instant, merge, deletes, merger)
-        return QueryPlan(
-            native,
-            title("snapshot", table.uri, instant, terms),
-            merger,
-            _again(self, table, merger, schema),
-            None if instant is None else partial(_odd_time, table, instant),
-        )
+        return _planned(self, table, merger, plan, "snapshot", instant, meta=self.meta)
 
 
 @dataclass(frozen=True)
@@ -146,22 +138,14 @@ class ReadOptimized:
     as_of: InstantLike = None
     meta: bool = True
 
-    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:  # noqa: ARG002 — nothing is merged
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
         instant = _instant(table, self.as_of)
 
-        def schema() -> pa.Schema:
-            return pa.schema(table.read_optimized(None, None, instant).schema())
+        def plan(names: list[str] | None, terms: Filter | None) -> _mortice.QueryPlan:
+            return table.read_optimized(names, terms, instant)
 
-        names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
-        native = table.read_optimized(names, terms, instant)
-        return QueryPlan(
-            native,
-            title("read optimized", table.uri, instant, terms),
-            None,
-            _again(self, table, merger, schema),
-            None if instant is None else partial(_odd_time, table, instant),
-        )
+        return _planned(self, table, None, plan, "read optimized", instant, meta=self.meta)
 
 
 @dataclass(frozen=True)
@@ -199,13 +183,10 @@ class Incremental:
             emit_deletes=checked_bool("emit_deletes", self.emit_deletes),
         )
 
-        def schema() -> pa.Schema:
-            return pa.schema(incremental(None, None, after, until, merger).schema())
+        def plan(names: list[str] | None, terms: Filter | None) -> _mortice.QueryPlan:
+            return incremental(names, terms, after, until, merger)
 
-        names, terms = _names(self.columns, schema, meta=self.meta), normal_form(self.filters, schema)
-        native = incremental(names, terms, after, until, merger)
-        heading = title(f"incremental {_span(after, until)}", table.uri, None, terms)
-        return QueryPlan(native, heading, merger, _again(self, table, merger, schema))
+        return _planned(self, table, merger, plan, f"incremental {_span(after, until)}", meta=self.meta)
 
 
 @dataclass(frozen=True)
@@ -220,16 +201,12 @@ class Changes:
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
-        names, holes = checked_columns(self.columns), checked_holes(self.holes)
-        after, until = _range(table, self.begin, self.end)
+        holes, (after, until) = checked_holes(self.holes), _range(table, self.begin, self.end)
 
-        def schema() -> pa.Schema:
-            return pa.schema(table.changes(None, None, after, until, merger, holes=holes).schema())
+        def plan(names: list[str] | None, terms: Filter | None) -> _mortice.QueryPlan:
+            return table.changes(names, terms, after, until, merger, holes=holes)
 
-        terms = normal_form(self.filters, schema)
-        native = table.changes(names, terms, after, until, merger, holes=holes)
-        heading = title(f"changes {_span(after, until)}", table.uri, None, terms)
-        return QueryPlan(native, heading, merger, _again(self, table, merger, schema))
+        return _planned(self, table, merger, plan, f"changes {_span(after, until)}", meta=True)
 
 
 Query = Snapshot | ReadOptimized | Incremental | Changes
@@ -250,15 +227,30 @@ def title(kind: str, uri: str, instant: str | None, terms: object) -> str:
     return f"{kind} of {uri}{moment}{filtered}"
 
 
-def _names(columns: Sequence[str] | str | None, schema: Callable[[], pa.Schema], *, meta: bool) -> list[str] | None:
-    """Returns the columns to read; without any given, all, or all but the meta columns."""
-    if columns is None and not checked_bool("meta", meta):
-        return without_meta(schema().names)
-    return checked_columns(columns)
+def _planned(  # noqa: PLR0917
+    query: Query,
+    table: _mortice.Table,
+    merger: Merging | None,
+    plan: Callable[[list[str] | None, Filter | None], _mortice.QueryPlan],
+    kind: str,
+    instant: str | None = None,
+    *,
+    meta: bool,
+) -> QueryPlan:
+    """Returns the plan of a query, with checked columns and filters.
 
+    Args:
+        query: The query.
+        table: The native table.
+        merger: The function that merges records.
+        plan: Returns the native plan for columns and filters.
+        kind: The kind of the query, for its title.
+        instant: The instant of time travel.
+        meta: Whether meta columns are among all columns.
+    """
 
-def _again(query: Query, table: _mortice.Table, merger: Merging | None, schema: Callable[[], pa.Schema]) -> Again:
-    """Returns what plans a query again, with other columns and further filters."""
+    def schema() -> pa.Schema:
+        return pa.schema(plan(None, None).schema())
 
     def again(columns: list[str] | None, filters: Filters) -> Scan:
         narrower = query if columns is None else replace(query, columns=columns)
@@ -266,7 +258,16 @@ def _again(query: Query, table: _mortice.Table, merger: Merging | None, schema: 
             narrower = replace(narrower, filters=conjunction(query.filters, filters, schema))
         return narrower.prepare(table, merger).scan()
 
-    return again
+    names, terms = _names(query.columns, schema, meta=meta), normal_form(query.filters, schema)
+    hint = None if instant is None else partial(_odd_time, table, instant)
+    return QueryPlan(plan(names, terms), title(kind, table.uri, instant, terms), merger, again, hint)
+
+
+def _names(columns: Sequence[str] | str | None, schema: Callable[[], pa.Schema], *, meta: bool) -> list[str] | None:
+    """Returns the columns to read; without any given, all, or all but the meta columns."""
+    if columns is None and not checked_bool("meta", meta):
+        return without_meta(schema().names)
+    return checked_columns(columns)
 
 
 def _odd_time(table: _mortice.Table, instant: str, is_empty: bool) -> str | None:

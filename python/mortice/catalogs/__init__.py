@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,8 +17,6 @@ class StoredTable:
 
     columns: Sequence[tuple[str, str]]
     partition_columns: Sequence[tuple[str, str]]
-    location: str
-    properties: Mapping[str, str]
 
 
 class Catalog(Protocol):

@@ -42,12 +42,9 @@ class Glue:
             found = self._client.get_table(DatabaseName=database, Name=name)["Table"]
         except self._errors.EntityNotFoundException:
             return None
-        storage = found["StorageDescriptor"]
         return StoredTable(
-            columns=[(column["Name"], column["Type"]) for column in storage["Columns"]],
+            columns=[(column["Name"], column["Type"]) for column in found["StorageDescriptor"]["Columns"]],
             partition_columns=[(column["Name"], column["Type"]) for column in found.get("PartitionKeys", [])],
-            location=storage["Location"],
-            properties=dict(found.get("Parameters", {})),
         )
 
     def create_table(self, database: str, table: CatalogTable) -> None:

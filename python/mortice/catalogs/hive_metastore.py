@@ -67,8 +67,6 @@ class HiveMetastore:
         return StoredTable(
             columns=[(column.name, column.type) for column in found.sd.cols],
             partition_columns=[(column.name, column.type) for column in found.partitionKeys],
-            location=found.sd.location,
-            properties=dict(found.parameters),
         )
 
     def create_table(self, database: str, table: CatalogTable) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mortice import _mortice
-from mortice._mortice import CatalogPartition, CatalogTable, SyncOptions
+from mortice._mortice import CatalogPartition, CatalogTable, Synced, SyncOptions
 from mortice.catalogs import Catalog
 from mortice.catalogs.glue import Glue
 from mortice.catalogs.hive_metastore import HiveMetastore
@@ -17,19 +16,7 @@ from mortice.values.damage import caller_level
 from mortice.values.observe import observed
 from mortice.values.visible_text import visible_text
 
-__all__ = ["SyncOptions", "Synced", "asked_for", "sync_after", "sync_options", "sync_with", "without_sync"]
-
-
-@dataclass(frozen=True)
-class Synced:
-    """What a sync did with one table of the catalog."""
-
-    database: str
-    table: str
-    created: bool
-    columns_changed: bool
-    partitions_added: int
-    partitions_dropped: int
+__all__ = ["SyncOptions", "asked_for", "sync_after", "sync_options", "sync_with", "without_sync"]
 
 
 def sync_options(options: Mapping[str, str]) -> SyncOptions:

@@ -277,4 +277,4 @@ def sync(target: Target, *, metastore: str | None, glue: bool, database: str | N
         state = "created" if one.created else "columns changed" if one.columns_changed else "up to date"
         rows.append((f"{one.database}.{one.table}", state, one.partitions_added, one.partitions_dropped))
     names = ["table", "state", "partitions added", "partitions dropped"]
-    target.show([dataclasses.asdict(one) for one in done], names, rows)
+    target.show([one.to_dict() for one in done], names, rows)

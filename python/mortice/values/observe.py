@@ -15,11 +15,10 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from mortice import _mortice
-from mortice._mortice import Commit
+from mortice._mortice import Commit, CommitEvent
 from mortice.errors import InvalidArgumentError, MorticeError, UnsupportedError, WriteConflictError
 from mortice.values.argument_types import OptionValue
 from mortice.values.visible_text import visible_text
@@ -41,16 +40,6 @@ logger = logging.getLogger("mortice")
 # Without a handler Python would print warnings to standard error, beside the exception.
 logger.addHandler(logging.NullHandler())
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class CommitEvent:
-    """A commit that has completed."""
-
-    uri: str
-    """The table's base path."""
-    commit: Commit
-    """What it did."""
 
 
 CommitCallback = Callable[[CommitEvent], object]

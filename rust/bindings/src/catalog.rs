@@ -6,16 +6,31 @@ use mortice::catalog;
 use pyo3::prelude::*;
 
 use crate::errors::{raised, released};
+use crate::results::{fields_repr, result_class};
 use crate::table::Table;
 
 /// Adds the classes and functions of this file to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<SyncOptions>()?;
+    module.add_class::<Synced>()?;
     module.add_class::<CatalogTable>()?;
     module.add_class::<CatalogPartition>()?;
     module.add_function(wrap_pyfunction!(is_sync_option, module)?)?;
     module.add_function(wrap_pyfunction!(catalog_entries, module)?)?;
     module.add_function(wrap_pyfunction!(partition_changes, module)?)
+}
+
+result_class! {
+    /// What a sync did with one table of the catalog.
+    Synced(database, table, created, columns_changed, partitions_added, partitions_dropped) {
+        database: String,
+        table: String,
+        created: bool,
+        columns_changed: bool,
+        partitions_added: usize,
+        partitions_dropped: usize,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
 }
 
 /// What a sync does, resolved.

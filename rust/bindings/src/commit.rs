@@ -100,6 +100,15 @@ result_class! {
     }
 }
 
+result_class! {
+    /// A commit that has completed.
+    CommitEvent(uri, commit) {
+        uri: String,
+        commit: Commit,
+    }
+    repr = |one| fields_repr(one, Self::FIELDS);
+}
+
 impl Commit {
     fn sum(&self, number: impl Fn(&FileGroupStats) -> u64) -> u64 {
         self.stats.iter().map(number).fold(0, u64::saturating_add)

@@ -165,6 +165,7 @@ fn add_results(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<verify::VerifyResult>()?;
     module.add_class::<commit::RowError>()?;
     module.add_class::<commit::Commit>()?;
+    module.add_class::<commit::CommitEvent>()?;
     module.add_class::<commit::FileGroupStats>()?;
     module.add_class::<commit::SchemaChange>()?;
     Ok(())
