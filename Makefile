@@ -181,8 +181,8 @@ test-sql-matrix: develop $(MATRIX:%=$(VENV)-%/ready) setup-spark35 ## the statem
 	done; done
 	@$(BIN)/python tests/spark/sql_matrix.py table target/sql-matrix-*.json
 
-test-beside-hudi: develop setup-spark35 hudi-jar ## readers during writes of Hudi on Spark 3.5, and Hudi on our metadata: many minutes
-	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py tests/spark/test_hudi_reads_upgraded.py
+test-beside-hudi: develop setup-spark35 hudi-jar ## readers during writes of Hudi on Spark 3.5, and Hudi on our metadata: many minutes (HUDI_13_JAR: Hudi 1.3 on tables of version 10, too)
+	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py tests/spark/test_hudi_reads_upgraded.py tests/spark/test_hudi_version_10.py
 
 # hudi-rs of crates.io is compiled for it, which takes protoc: HUDI_RS=1 asks for that.
 test-reader-matrix: develop setup-spark35 setup-versus ## each kind of table of mortice, read by hudi-rs and by five releases of Hudi: the table of docs/comparison.md (HUDI_RS=1: by the next hudi-rs, too; READERS="--hudi 1.2.1")
