@@ -18,10 +18,10 @@ use rustix::fs::FileType;
 use uuid::Uuid;
 
 use super::anchored::{AnchoredName, MissingFolder};
+use super::open_files::open_regular;
 use super::replace_version::replace_version;
 use super::root_lock;
 use super::staged::{Staged, failed, new_staged_file, remove_checksum_of, version_of, version_of_file};
-use super::storage::open_regular;
 use crate::put::{FileStore, FileVersion, PutOutcome, RenameOutcome, RootLock, StoreUpload};
 use crate::{LocalStorage, Storage};
 use mortice_base::error::{Error, ErrorKind, Result};

@@ -5,19 +5,18 @@
 //! local_reads.rs`).
 
 use std::fs::{File, Metadata, read_dir};
-use std::io::ErrorKind;
 use std::ops::Range;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use rustix::buffer::spare_capacity;
-use rustix::fs::OFlags;
 use rustix::io::{Errno, pread};
 
 use super::mmap::truncated;
+use super::open_files::{Descriptor, is_absent, open_regular};
 use crate::source::out_of_range;
 use crate::{FileSource, FileStatus, FolderEntry, MappedFile, Storage};
 use mortice_base::error::{Error, Result};
@@ -32,7 +31,7 @@ const SMALLEST_MAPPED: u64 = WINDOW;
 /// A local file that is read by range, without mapping.
 pub struct LocalFile {
     path: String,
-    file: File,
+    descriptor: Descriptor,
     len: u64,
 }
 
@@ -41,6 +40,21 @@ impl LocalFile {
     fn too_large(&self, bytes: usize) -> Error {
         let message = format!("cannot allocate {bytes} bytes to read a part of the file; give the process more memory");
         Error::new(mortice_base::ErrorKind::MemoryLimit, message).in_file(&self.path)
+    }
+
+    /// Reads so many bytes from an offset on.
+    fn fill(&self, file: &File, start: u64, wanted: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        while bytes.len() < wanted {
+            let offset = start.saturating_add(bytes.len() as u64);
+            match pread(file, spare_capacity(bytes), offset) {
+                Ok(0) => return Err(truncated(&self.path, offset, self.len)),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => {
+                    return Err(Error::io("could not read", error.into()).in_file(&self.path).at_offset(offset));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -64,16 +78,7 @@ impl FileSource for LocalFile {
         };
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(wanted).map_err(|_| self.too_large(wanted))?;
-        while bytes.len() < wanted {
-            let offset = range.start.saturating_add(bytes.len() as u64);
-            match pread(&self.file, spare_capacity(&mut bytes), offset) {
-                Ok(0) => return Err(truncated(&self.path, offset, self.len)),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => {
-                    return Err(Error::io("could not read", error.into()).in_file(&self.path).at_offset(offset));
-                }
-            }
-        }
+        self.descriptor.with(|file| self.fill(file, range.start, wanted, &mut bytes))?;
         // A vector may have more capacity than was asked for.
         bytes.truncate(wanted);
         Ok(bytes.into())
@@ -134,7 +139,8 @@ impl LocalStorage {
         {
             return Ok(Arc::new(mapped));
         }
-        Ok(Arc::new(LocalFile { path: name.into_owned(), file, len }))
+        let descriptor = Descriptor::new(path, file, &status);
+        Ok(Arc::new(LocalFile { path: name.into_owned(), descriptor, len }))
     }
 }
 
@@ -233,24 +239,6 @@ fn is_on_local_disk(file: &File) -> bool {
     }
 }
 
-/// Opens a regular file. A named pipe would block for ever, and a device has no end.
-pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
-    let name = path.to_string_lossy();
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let opened = match File::options().read(true).custom_flags(flags).open(path) {
-        // Another process has a lease of the file, for which the call waits if it may block.
-        Err(error) if error.kind() == ErrorKind::WouldBlock && path.is_file() => File::open(path),
-        opened => opened,
-    };
-    let file = opened.map_err(|error| unopened(&name, error))?;
-    let status = file.metadata().map_err(|error| unopened(&name, error))?;
-    match status.file_type() {
-        found if found.is_dir() => Err(Error::not_found("expected a file, found a directory").in_file(name)),
-        found if found.is_file() => Ok((file, status)),
-        _ => Err(Error::invalid_table("not a regular file").in_file(name)),
-    }
-}
-
 fn entry(name: String, status: &Metadata) -> FolderEntry {
     if status.is_dir() {
         return FolderEntry::Folder(name);
@@ -258,18 +246,6 @@ fn entry(name: String, status: &Metadata) -> FolderEntry {
     let since_epoch = status.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = since_epoch.and_then(|time| i64::try_from(time.as_millis()).ok()).unwrap_or(0);
     FolderEntry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
-}
-
-/// Returns true if there is no such file; also below a file, where there is none.
-fn is_absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-fn unopened(path: &str, error: std::io::Error) -> Error {
-    if is_absent(&error) {
-        return Error::not_found("no such file").in_file(path);
-    }
-    Error::io("could not open the file", error).in_file(path)
 }
 
 #[cfg(test)]
