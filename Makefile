@@ -34,7 +34,7 @@ SCHEDULES ?= 100000
 # Reads by Arrow UDFs, writes in tasks, statements, services, types: each way through Spark's own classes once.
 QUICK_SPARK35 := cluster compact delete_where joins merge_into merge_udf options procedures read schema sql sql_text stream_writer tasks type_matrix write
 SOAK_MINUTES ?= 10
-FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names metadata schemas evolution properties options filter split write_state
+FUZZ_TARGETS := framing block native header avro deletes hfile orc positions bloom names metadata schemas evolution properties options filter split write_state
 RUFF_PATHS := python tests benches tools
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release

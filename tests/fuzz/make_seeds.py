@@ -13,6 +13,7 @@ import json
 import pathlib
 import shutil
 import struct
+import zipfile
 
 import make_table_seeds
 import pyarrow as pa
@@ -140,6 +141,36 @@ def keep_orc_files():
         keep("orc", name, file.getvalue(), 6000)
 
 
+NATIVE = [("log", "parquet"), ("deletes", "parquet"), ("cdc", "parquet"), ("log", "hfile"), ("deletes", "hfile")]
+CONTENTS, FORMATS = ("log", "deletes", "cdc"), ("parquet", "hfile", "orc")
+
+
+def keep_native_logs():
+    """The smallest native log of each kind, and headers of three rows."""
+    found = {}
+    for path in sorted((TESTS / "data").glob("h13_*/table.zip")):
+        with zipfile.ZipFile(path) as table:
+            for entry in table.infolist():
+                kind = tuple(entry.filename.split(".")[-2:])
+                known = found.get(kind)
+                if kind in NATIVE and (known is None or entry.file_size < len(known)):
+                    found[kind] = table.read(entry)
+    for content, suffix in NATIVE:
+        kind = CONTENTS.index(content) + 3 * FORMATS.index(suffix)
+        keep("native", f"{content}-{suffix}", bytes([kind]) + found[content, suffix], 10_000)
+    fields = [{"name": "_hoodie_record_key", "type": "string"}, {"name": "ts", "type": ["null", "long"]}]
+    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+    header = {"VERSION": "2", "INSTANT_TIME": "20250409161256974", "SCHEMA": schema}
+    base = {"BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS": "20250409161256973"}
+    for name, more in [
+        ("header", {"RECORD_POSITIONS": "AAAAAwUDrAI=", **base}),
+        ("header-partial", {"IS_PARTIAL": "true"}),
+        ("header-compacted", {"COMPACTED_BLOCK_TIMES": "20250409161256971,20250409161256972"}),
+    ]:
+        # 130 is a deletes file, whose columns the three rows have.
+        keep("native", name, b"\x82" + json.dumps({**header, **more}).encode())
+
+
 def main():
     found = {path: path.read_bytes() for path in SEEDS.glob("*/found-*")}
     shutil.rmtree(SEEDS)
@@ -163,6 +194,7 @@ def main():
     keep_shapes_of_positions()
     keep_bloom_filters()
     keep_orc_files()
+    keep_native_logs()
     make_table_seeds.keep_all()
 
 

@@ -12,13 +12,14 @@ pub(super) const MOST_ROWS: u64 = 10_000;
 
 /// Bytes in memory, read as a whole (window 0) or in windows.
 struct Memory {
+    path: String,
     bytes: Bytes,
     window: u64,
 }
 
 impl FileSource for Memory {
     fn path(&self) -> &str {
-        "memory"
+        &self.path
     }
 
     fn len(&self) -> u64 {
@@ -36,5 +37,10 @@ impl FileSource for Memory {
 }
 
 pub(super) fn memory(data: &[u8], window: u64) -> Arc<dyn FileSource> {
-    Arc::new(Memory { bytes: Bytes::copy_from_slice(data), window })
+    memory_named("memory", data, window)
+}
+
+/// The same with the path of a file: those of native logs say what is in them.
+pub(super) fn memory_named(path: &str, data: &[u8], window: u64) -> Arc<dyn FileSource> {
+    Arc::new(Memory { path: path.to_owned(), bytes: Bytes::copy_from_slice(data), window })
 }

@@ -6,6 +6,7 @@ mod filters;
 mod logs;
 mod memory;
 mod metadata;
+mod native_logs;
 mod schemas;
 mod sent;
 mod settings;
@@ -57,9 +58,10 @@ pub fn check(name: &str, data: &[u8]) {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     Target::new("framing", COLUMNS, logs::framing),
     Target::new("block", COLUMNS, logs::block),
+    Target::new("native", COLUMNS, native_logs::native),
     Target::new("header", FIELDS, logs::header),
     Target::new("avro", COLUMNS, schemas::avro),
     Target::new("deletes", TREES, logs::deletes),
