@@ -5,6 +5,9 @@ Their rows are compared with Hudi's in test_bundled_tables, those of CDC queries
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +15,10 @@ import pytest
 
 import mortice
 from support.cases import TABLES, assert_same_result, hudi_result
+from support.tables.written import CHANGED, FIRST, NO_SMALL_FILES, content, new_table, rows
+from support.tables.written import NO_SERVICES as WITHOUT_SERVICES
 
+NO_SERVICES = WITHOUT_SERVICES | NO_SMALL_FILES
 NATIVE = [name for name in TABLES if name.startswith("h13_")]
 NAME = re.compile(r"[^._]+_\d+-\d+-\d+_\d+_\d+\.(log|deletes|cdc)\.(parquet|orc|hfile)")
 DOWNGRADED = "h13_mor_downgraded"
@@ -122,6 +128,55 @@ def test_a_cut_log_is_an_error(cut, copy_of):
     assert log.name in str(raised.value)
     found = {(one.path, one.kind) for one in mortice.Table(path).verify().findings}
     assert found == {(log.name, "wrong_length"), (log.name, "unreadable_file")}
+
+
+def test_a_changed_byte_is_an_error_or_changes_nothing(tmp_path):
+    """In logs that mortice writes, whose pages have checksums."""
+    table = new_table(tmp_path / "t", 10)
+    table.upsert(FIRST, NO_SERVICES)
+    table.upsert(CHANGED, NO_SERVICES)
+    table.delete(rows(("b", "x", 9, 2.0)), NO_SERVICES)
+    expected, logs = content(table), native_logs(tmp_path / "t")
+    assert {log.name.split(".")[1] for log in logs} == {"log", "deletes"}
+    for log in logs:
+        whole = log.read_bytes()
+        for at in range(0, len(whole), 41):
+            log.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+            try:
+                found = content(mortice.Table(table.uri))
+            except mortice.CorruptLogError as error:
+                found = error.path
+            assert found in (expected, str(log)), at
+        log.write_bytes(whole)
+
+
+def test_the_footer_of_another_log_is_not_taken_for_its_own(copy_of):
+    path = copy_of(EVENT_TIME)
+    logs = native_logs(path)
+    rows_, deletes = logs[0], next(log for log in logs if ".deletes." in log.name)
+    kept = deletes.read_bytes()
+    deletes.write_bytes(rows_.read_bytes())
+    found = mortice.Table(path).verify().findings
+    assert {one.path for one in found} == {deletes.name}
+    deletes.write_bytes(kept)
+    # Rows under the name of deleted keys, without the column of keys.
+    pq.write_table(pq.read_table(deletes).drop_columns(["_hoodie_record_key"]), deletes)
+    with pytest.raises(mortice.CorruptLogError, match="_hoodie_record_key") as raised:
+        mortice.Table(path).snapshot().to_arrow()
+    assert raised.value.path.endswith(deletes.name)
+
+
+def test_a_slice_with_more_logs_than_open_files(tmp_path):
+    """A process may have 1,024 files open, here 200."""
+    table = new_table(tmp_path / "t", 10)
+    table.upsert(FIRST, NO_SERVICES)
+    table.upsert(CHANGED, NO_SERVICES)
+    log = native_logs(tmp_path / "t" / "x")[0]
+    for version in range(2, 1000):
+        shutil.copy(log, log.with_name(log.name.replace("_1.log.", f"_{version}.log.")))
+    read = f"import mortice; print(mortice.Table({table.uri!r}).snapshot().to_arrow().num_rows)"
+    command = ["sh", "-c", f'ulimit -n 200 && exec "{sys.executable}" -W ignore -c "{read}"']
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() == ["3"]
 
 
 def test_a_header_that_is_not_valid_is_an_error(copy_of):

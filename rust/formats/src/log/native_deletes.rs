@@ -30,8 +30,8 @@ const MOST_MILLIS: i64 = 9_999_999_999_999;
 /// Returns the deleted keys of a native log, in order, all of which are in `partition`.
 ///
 /// # Errors
-/// `CorruptLog` without record keys, or with other rows than its footer says; `Unsupported` for an ordering column of
-/// another type; those of reading.
+/// `CorruptLog` without record keys, with nested columns, or with other rows than its footer says; `Unsupported` for an
+/// ordering column of another type; those of reading.
 pub(super) fn read(source: &Arc<dyn FileSource>, name: &LogFileName, partition: Option<&str>) -> Result<DeletedKeys> {
     let file = native::open(source, name)?;
     let rows = file.row_count();
@@ -123,6 +123,11 @@ fn value_at(column: &ArrayRef, row: usize, text: &mut Vec<u8>) -> Result<StoredO
         }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
             StoredOrdering::Long(column.as_primitive::<TimestampNanosecondType>().value(row).div_euclid(1000))
+        }
+        other if other.is_nested() => {
+            let message =
+                format!("invalid native log of deleted keys: a column of {other}, which no ordering field is");
+            return Err(Error::corrupt(message));
         }
         other => return Err(Error::unsupported(format!("unsupported type {other} of an ordering column of deletes"))),
     })
