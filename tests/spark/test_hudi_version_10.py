@@ -17,6 +17,8 @@ JAR = os.environ.get("HUDI_13_JAR")
 if not JAR:
     pytest.skip("HUDI_13_JAR does not name a bundle of Hudi 1.3", allow_module_level=True)
 
+from support.cases import assert_same_result  # noqa: E402
+from support.frames import to_arrow  # noqa: E402
 from support.hudi.hudi_writer import session  # noqa: E402
 
 SCHEMA = pa.schema([("id", pa.string()), ("part", pa.string()), ("value", pa.int64()), ("ts", pa.int64())])
@@ -27,6 +29,8 @@ INDEXES = {
     "hoodie.metadata.record.index.enable": "true",
 }
 OPTIONS = {"hoodie.parquet.small.file.limit": "0", "hoodie.clean.automatic": "false"}
+QUERY, FORMAT = "hoodie.datasource.query.type", "hoodie.datasource.query.incremental.format"
+BEGIN, END = "hoodie.datasource.read.begin.instanttime", "hoodie.datasource.read.end.instanttime"
 CDC = {"hoodie.table.cdc.enabled": "true", "hoodie.table.cdc.supplemental.logging.mode": "DATA_BEFORE_AFTER"}
 
 
@@ -43,6 +47,7 @@ class SharedTable:
 
     def __init__(self, spark, path, kind, metadata, properties):
         self.spark, self.path, self.expected = spark, str(path), {}
+        self.has_changes = bool(properties)
         self.options = OPTIONS | (INDEXES if metadata else {"hoodie.metadata.enable": "false"})
         arguments = {"record_key": "id", "partition_by": "part", "ordering": "ts", "table_type": kind}
         mortice.create_table(path, SCHEMA, name="t", version=10, properties=properties, **arguments)
@@ -75,6 +80,30 @@ class SharedTable:
         chosen = {"hoodie.metadata.enable": self.options["hoodie.metadata.enable"]} | named
         rows = self.spark.read.format("hudi").options(**chosen).load(self.path).select("id", "value").collect()
         return sorted((row.id, row.value) for row in rows)
+
+    def load(self, **options):
+        """Returns what Hudi reads, in its columns' order."""
+        named = {name.replace("__", "."): value for name, value in options.items()}
+        chosen = {"hoodie.metadata.enable": self.options["hoodie.metadata.enable"]} | named
+        return to_arrow(self.spark.read.format("hudi").options(**chosen).load(self.path))
+
+    def check_history(self):
+        """Compares time travel, ranges and changes with Hudi's, for all writes of both."""
+        table = mortice.Table(self.path)
+        writes = [one for one in table.timeline if one.action in {"commit", "deltacommit", "replacecommit"}]
+        for one in writes:
+            ours = table.snapshot(as_of=one.requested_time).to_arrow()
+            assert_same_result(self.load(as__of__instant=one.requested_time), ours)
+        times = [one.completion_time for one in writes]
+        middle = times[len(times) // 2]
+        for begin, end in [("000", None), (times[0], None), (times[1], middle), (middle, times[-1])]:
+            given = {BEGIN: begin} | ({END: end} if end else {})
+            ours = table.incremental(begin, end).to_arrow()
+            assert_same_result(self.load(**{QUERY: "incremental"}, **given), ours, ordered=False)
+            if self.has_changes:
+                ours = table.changes(begin, end).to_arrow()
+                theirs = self.load(**{QUERY: "incremental", FORMAT: "cdc"}, **given)
+                assert_same_result(theirs, ours, ordered=False)
 
     def check(self):
         table = mortice.Table(self.path)
@@ -125,3 +154,4 @@ def test_both_write_to_a_table(spark, tmp_path, kind, metadata, properties):
     table.ours("upsert", table.rows([0], 7, 70))
     expected |= {"k0": 700}
     table.check()
+    table.check_history()
