@@ -14,6 +14,8 @@ from mortice.values.argument_types import ArrowRows, ArrowStream
 from mortice.values.argument_types import ArrowSchema as HasArrowSchema
 
 __all__ = [
+    "INSERT_OPTIONS",
+    "INSERT_SETTINGS",
     "AlterTableStatement",
     "ArchiveResult",
     "ArchivedInstant",
@@ -96,10 +98,12 @@ __all__ = [
     "commit_task_insert",
     "create_table",
     "create_table_by_options",
+    "create_table_options",
     "debug_build",
     "distinct_values",
     "forget_schema",
     "has_hdfs",
+    "insert_write",
     "is_followed_option",
     "is_stream_batch_written",
     "is_sync_option",
@@ -118,6 +122,7 @@ __all__ = [
     "query_instant",
     "referenced_columns",
     "refuse_other_writer",
+    "run_service",
     "run_service_by_tasks",
     "run_stage",
     "service_rows",

@@ -1,4 +1,4 @@
-"""An upgrade to version 10, or a downgrade from it, that is killed at a change of a file: the table is of the one version
+"""An upgrade to version 10, or a downgrade from it, that is killed at a change of a file: the table is of one version
 or the other, is read and written as before, and the step can be taken again."""
 
 import os

@@ -103,8 +103,8 @@ def call(spark: SparkSession, statement: StatementText) -> DataFrame | None:
     own = {name: value for name, value in given.items() if name in names}
     if procedure.kind == "run":
         storage, of_service = target.storage_options(spark), checked_options(without_sync(target.options))
-        with observed(procedure.name, uri):
-            rows = _mortice.run_service(procedure.name, target.uri, storage, own, of_service)
+        with observed(procedure.name, uri) as service:
+            rows = service.done(_mortice.run_service(procedure.name, target.uri, storage, own, of_service))
         return _frame(spark, procedure, rows)
     frame = _computed(spark, procedure, target, own)
     return frame.where(own["filter"]) if own.get("filter") else frame
