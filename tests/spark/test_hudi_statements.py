@@ -16,6 +16,7 @@ from support.hudi.statements import FRAME, SETTINGS, STEPS, filled, named, outco
 
 pytestmark = [
     pytest.mark.timeout(900),
+    pytest.mark.filterwarnings("ignore:there are no rows as of"),
     pytest.mark.skipif(not pyspark.__version__.startswith("3.5."), reason="Hudi's answers are those of Spark 3.5"),
 ]
 ANSWERS = json.loads((DATA / "procedures" / "statements.json").read_text(encoding="utf-8"))
@@ -58,6 +59,11 @@ OTHER_ROWS = {
     "SHOW TBLPROPERTIES trips ('hoodie": None,
     # Bounds are completion times here, as those of incremental queries; Hudi takes requested times of changes alone.
     "SELECT op FROM hudi_table_changes('captured', 'cdc', '{captured:0}', '{captured:1}')": [["i"], ["i"]],
+    # One change is refused here, and one file group was not begun.
+    "SELECT action, state FROM hudi_query_timeline": [["commit", "COMPLETED"]] * 6,
+    "CALL run_compaction(op => 'schedule'": [["a time", 5, "REQUESTED"]],
+    "CALL show_compaction": [["a time", 5, "REQUESTED"]],
+    "CALL run_compaction(op => 'run'": [["a time", 5, "COMPLETED"]],
     # The change log is a file as well.
     "CALL show_rollbacks": [["a time", "a time", 2, "a time", 1]],
     # Hudi has lost the metadata table when it truncated this one.

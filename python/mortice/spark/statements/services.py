@@ -12,7 +12,7 @@ from mortice.catalog_sync import sync
 from mortice.create_table import bootstrap
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.spark.reading.read import read
-from mortice.spark.settings.option_names import AS_OF, BEGIN, END, QUERY_TYPE, is_of_storage
+from mortice.spark.settings.option_names import AS_OF, BEGIN, END, QUERY_TYPE, Decision, decision, is_of_storage
 from mortice.spark.settings.write_options import WriteTarget
 from mortice.spark.statements.target_table import own_schema
 from mortice.spark.writing.services import build_metadata, cluster, compact, log_compact, verify
@@ -215,7 +215,12 @@ def _hive_sync(called: Called) -> list[Row]:
 def _queried(called: Called) -> DataFrame:
     """Returns the rows of the query that a copy is of."""
     kind = str(called.value("query_type"))
-    options = {**called.options, QUERY_TYPE: kind}
+
+    # Options of writes, also those that the session sets, say nothing of a query.
+    def is_of_query(name: str) -> bool:
+        return decision(name) is not Decision.UNKNOWN or not _mortice.is_followed_option(name)
+
+    options = {name: value for name, value in called.options.items() if is_of_query(name)} | {QUERY_TYPE: kind}
     if kind == "incremental":
         begin, end = called.value("begin_instance_time"), called.value("end_instance_time")
         if begin is None or end is None:
