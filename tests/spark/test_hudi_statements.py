@@ -105,6 +105,9 @@ def found(spark, tmp_path_factory):
     yield [None if named(step).startswith(NOT_RUN) else outcome(run, spark, step, root) for step in STEPS]
     for name in SETTINGS:
         spark.conf.unset(name)
+    spark.sql("DROP TABLE IF EXISTS copied_rows")
+    for name in ("trips", "fares", "keyless", "captured", "copied", "evolved", "batch", "a_view"):
+        spark.catalog.dropTempView(name)
 
 
 def plain(answer):
