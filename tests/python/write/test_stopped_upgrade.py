@@ -62,7 +62,9 @@ def check_is_sound(path, expected, options):
 
 
 @pytest.mark.parametrize(("version", "to"), [(9, 10), (10, 9)])
-@pytest.mark.parametrize("metadata", [True, False], ids=["metadata", "plain"])
+@pytest.mark.parametrize(
+    "metadata", [pytest.param(True, id="metadata", marks=pytest.mark.slow), pytest.param(False, id="plain")]
+)
 def test_it_is_taken_again(tmp_path, library, version, to, metadata):
     options = NO_SMALL_FILES | ({} if metadata else NO_METADATA)
     table = new_table(tmp_path / "origin", version)
