@@ -76,9 +76,9 @@ def damaged(path):
     ("version", "options"),
     [
         pytest.param(9, COMPACT, id="compaction-9"),
-        pytest.param(6, COMPACT, id="compaction-6", marks=pytest.mark.newest),
+        pytest.param(6, COMPACT, id="compaction-6", marks=pytest.mark.slow),
         pytest.param(9, COMPACT_LOGS, id="logs-9", marks=pytest.mark.newest),
-        pytest.param(6, COMPACT_LOGS, id="logs-6", marks=pytest.mark.newest),
+        pytest.param(6, COMPACT_LOGS, id="logs-6", marks=pytest.mark.slow),
         pytest.param(9, CLUSTER, id="clustering-9", marks=pytest.mark.newest),
         pytest.param(6, CLUSTER, id="clustering-6"),
     ],

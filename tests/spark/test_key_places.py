@@ -25,10 +25,10 @@ SPARK_CASES = [
     ("record index", "mor-9", "0"),
     pytest.param("record index", "cow-9", "100000000", marks=pytest.mark.slow),
     pytest.param("record index", "mor-9 by commit time", "100000000", marks=pytest.mark.slow),
-    ("record index, moves", "mor-8", "0"),
+    pytest.param("record index, moves", "mor-8", "0", marks=pytest.mark.slow),
     pytest.param("record index", "mor-6", "100000000", marks=pytest.mark.slow),
     ("global simple", "mor-9", "100000000"),
-    ("global bloom, stays", "cow-6", "100000000"),
+    pytest.param("global bloom, stays", "cow-6", "100000000", marks=pytest.mark.slow),
     ("simple", "mor-9", "0"),
     ("bucket", "mor-9", "100000000"),
 ]

@@ -92,7 +92,7 @@ def test_available_now_is_one_incremental_query(spark, table_of, tmp_path):
     assert rows(copy.all().rows) == expected(path, copy.ranges)
 
 
-@pytest.mark.parametrize("case", ["h11_v6_uncommitted", "h10_types", NAME])
+@pytest.mark.parametrize("case", ["h11_v6_uncommitted", pytest.param("h10_types", marks=pytest.mark.slow), NAME])
 def test_restarts_during_writes_lose_nothing(spark, table_of, tmp_path, case):
     dice = random.Random(case)
     replay = Replay(table_of(case), tmp_path / "table")

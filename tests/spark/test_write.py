@@ -39,7 +39,10 @@ KINDS = {
 ON_EACH_SPARK = ("bloom-cow", "bucket-6", "record-index")
 BY_TASKS, BY_DRIVER = "0", "1000000"
 # Their index, table type, table version and place of the work are each that of another kind, in another combination.
-COMBINATIONS = {("simple-6", BY_TASKS), ("bucket", BY_TASKS), ("global", BY_DRIVER)}
+COMBINATIONS = {
+    *(("simple-6", BY_TASKS), ("simple-cow-6", BY_TASKS), ("bucket", BY_TASKS)),
+    *(("global", BY_TASKS), ("global", BY_DRIVER)),
+}
 
 
 def marks_of(kind, driver_bytes):
