@@ -132,11 +132,6 @@ def _shown(spark: SparkSession, prefixes: Iterable[str]) -> dict[str, str]:
 
 
 _OF_HUDI = "hoodie."
-_OF_STATEMENTS = (
-    *("hoodie.combine.before.insert", "hoodie.datasource.insert.dup.policy", "hoodie.datasource.overwrite.mode"),
-    *("hoodie.datasource.write.insert.drop.duplicates", "hoodie.datasource.write.operation"),
-)
-"""Options that a session sets for some statements only (`statements/inserts.py`)."""
 _OF_INDEX = (
     *("hoodie.index.type", "hoodie.bucket.index.num.buckets", "hoodie.bucket.index.hash.field"),
     *(f"hoodie.{kind}.index.update.partition.path" for kind in ("bloom", "record", "simple")),
@@ -166,7 +161,8 @@ def session_writes(spark: SparkSession) -> dict[str, str]:
     found = by_one_name(
         {name: value for name, value in settings if name.removeprefix(SPARK_PREFIX).startswith(_OF_HUDI)}
     )
-    others = {name: value for name, value in found.items() if name not in _OF_STATEMENTS}
+    of_inserts = {*_mortice.INSERT_OPTIONS, *_mortice.INSERT_SETTINGS}
+    others = {name: value for name, value in found.items() if name not in of_inserts}
     return {name: value for name, value in others.items() if _mortice.is_followed_option(name)}
 
 
