@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mortice::services;
+use mortice::services::{self, grouped};
 use pyo3::prelude::*;
 
-use crate::results::{fields_repr, grouped, result_class, visible, warn};
+use crate::results::{fields_repr, result_class, visible, warn};
 use crate::table::Table;
 
 result_class! {
@@ -40,17 +40,13 @@ result_class! {
 fn clean_repr(clean: &Bound<'_, Clean>) -> PyResult<String> {
     let (py, clean) = (clean.py(), clean.get());
     let size = clean.files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.bytes));
-    let mut parts = vec![format!("{} files, {} bytes", counted(clean.files.len()), grouped(size))];
+    let mut parts = vec![format!("{} files, {} bytes", grouped(clean.files.len()), grouped(size))];
     if !clean.partitions.is_empty() {
-        parts.push(format!("{} partitions", counted(clean.partitions.len())));
+        parts.push(format!("{} partitions", grouped(clean.partitions.len())));
     }
     parts.extend(clean.earliest.iter().map(|earliest| format!("earliest {earliest}")));
     let instant = clean.instant.as_deref().unwrap_or("not run");
     visible(py, &format!("Clean({instant}: {})", parts.join("; ")))
-}
-
-fn counted(count: usize) -> String {
-    u64::try_from(count).map_or_else(|_| count.to_string(), grouped)
 }
 
 #[pymethods]

@@ -1,13 +1,14 @@
 //! `Commit`: what a write did.
 
 use mortice::rows;
+use mortice::services::grouped;
 use mortice::timeline::WriteOperation;
 use mortice::transaction::{Committed, WriteResult};
 use mortice::write::WriteStatus;
 use pyo3::prelude::*;
 
 use crate::arrow::ArrowType;
-use crate::results::{fields_repr, grouped, result_class, visible, warn};
+use crate::results::{fields_repr, result_class, visible, warn};
 
 result_class! {
     /// What a write did to a file group: one file of it.

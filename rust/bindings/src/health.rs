@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-use mortice::services::{MaintainedService, health as core};
+use mortice::services::{MaintainedService, grouped, health as core};
 use mortice::time::system_time;
 use pyo3::prelude::*;
 
 use crate::errors::{raised, released};
 use crate::instants::Instant;
 use crate::needs::ServiceNeed;
-use crate::results::{fields_repr, grouped, result_class, visible};
+use crate::results::{fields_repr, result_class, visible};
 use crate::table::Table;
 
 result_class! {
@@ -198,7 +198,7 @@ fn text_of(py: Python<'_>, error: &mortice::Error) -> PyResult<String> {
 
 fn health_repr(health: &Bound<'_, Health>) -> PyResult<String> {
     let (uri, one) = (health.getattr("uri")?.repr()?, health.get());
-    let groups = grouped(u64::try_from(one.file_groups).unwrap_or(u64::MAX));
+    let groups = grouped(one.file_groups);
     let state = if one.problems.is_empty() { "no problems".to_owned() } else { one.problems.join("; ") };
     let due = one.due();
     let due = if due.is_empty() { "nothing".to_owned() } else { due.join(", ") };

@@ -78,9 +78,8 @@ fn procedure_rows<'py>(
     storage_options: StorageArgument,
     arguments: BTreeMap<String, Argument>,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let given = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
-    let rows = at_location(py, uri, &storage_options, |location| core::run_procedure(location, name, given))?;
-    rows.into_iter().map(|row| in_python(py, row)).collect()
+    let given = in_core(arguments);
+    in_python(py, at_location(py, uri, &storage_options, |location| core::run_procedure(location, name, given))?)
 }
 
 /// Runs a procedure of the kind `run`, and returns its rows.
@@ -93,10 +92,10 @@ fn run_service<'py>(
     arguments: BTreeMap<String, Argument>,
     options: BTreeMap<String, String>,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let given = arguments.into_iter().map(|(name, value)| (name, value.into())).collect();
+    let given = in_core(arguments);
     let done = at_location(py, uri, &storage_options, |location| core::run_service(location, name, given, &options))?;
     warn(py, &done.warnings)?;
-    done.rows.into_iter().map(|row| in_python(py, row)).collect()
+    in_python(py, done.rows)
 }
 
 /// Returns the rows that Hudi's procedure of a table service has of these instants, which the service has run for.
@@ -112,10 +111,18 @@ fn service_rows<'py>(
     let rows = at_location(py, uri, &storage_options, |location| {
         core::rows_of_service(location, name, &instants, shows_partitions)
     })?;
-    rows.into_iter().map(|row| in_python(py, row)).collect()
+    in_python(py, rows)
 }
 
-fn in_python(py: Python<'_>, row: core::ProcedureRow) -> PyResult<Bound<'_, PyTuple>> {
+fn in_core(arguments: BTreeMap<String, Argument>) -> BTreeMap<String, ProcedureValue> {
+    arguments.into_iter().map(|(name, value)| (name, value.into())).collect()
+}
+
+fn in_python(py: Python<'_>, rows: Vec<core::ProcedureRow>) -> PyResult<Vec<Bound<'_, PyTuple>>> {
+    rows.into_iter().map(|row| row_in_python(py, row)).collect()
+}
+
+fn row_in_python(py: Python<'_>, row: core::ProcedureRow) -> PyResult<Bound<'_, PyTuple>> {
     let value = |value: ProcedureValue| match value {
         ProcedureValue::Null => Ok(py.None().into_bound(py)),
         ProcedureValue::Boolean(value) => {

@@ -157,27 +157,3 @@ pub(crate) fn warn(py: Python<'_>, sentences: &[String]) -> PyResult<()> {
 pub(crate) fn visible(py: Python<'_>, text: &str) -> PyResult<String> {
     py.import("mortice.values.visible_text")?.call_method1("visible_text", (text,))?.extract()
 }
-
-/// Returns a number whose digits are in groups of three.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && digits.len().saturating_sub(at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn digits_are_in_groups_of_three() {
-        let numbers = [0, 999, 1_000, 123_456, 1_234_567].map(grouped);
-        assert_eq!(numbers, ["0", "999", "1,000", "123,456", "1,234,567"]);
-    }
-}

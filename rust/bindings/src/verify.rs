@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use mortice::client::distributed;
-use mortice::services::{self, BucketMergeResult, VerifyOptions, VerifyReport};
+use mortice::services::{self, BucketMergeResult, VerifyOptions, VerifyReport, grouped};
 use pyo3::prelude::*;
 
 use crate::commit::{Commit, commit_of_write};
-use crate::results::{fields_repr, grouped, result_class};
+use crate::results::{fields_repr, result_class};
 use crate::table::Table;
 use crate::task_runner::PythonRunner;
 

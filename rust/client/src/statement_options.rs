@@ -8,16 +8,16 @@
 use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
-use mortice_merge::config::is_table_property;
+use mortice_merge::config::{is_table_property, option_names};
 
-const OPERATION: &str = "hoodie.datasource.write.operation";
+const OPERATION: &str = option_names::OPERATION.name();
 const INTO_OPERATION: &str = "hoodie.spark.sql.insert.into.operation";
-const POLICY: &str = "hoodie.datasource.insert.dup.policy";
-const DROPS: &str = "hoodie.datasource.write.insert.drop.duplicates";
+const POLICY: &str = option_names::DATASOURCE_INSERT_DUP_POLICY.name();
+const DROPS: &str = option_names::DATASOURCE_WRITE_INSERT_DROP_DUPLICATES.name();
 const MODE: &str = "hoodie.sql.insert.mode";
 const BULK: &str = "hoodie.sql.bulk.insert.enable";
 const OVERWRITE_MODE: &str = "hoodie.datasource.overwrite.mode";
-const COMBINES: &str = "hoodie.combine.before.insert";
+const COMBINES: &str = option_names::COMBINE_BEFORE_INSERT.name();
 const SPARK_OVERWRITE_MODE: &str = "spark.sql.sources.partitionOverwriteMode";
 const INSERTS: [&str; 3] = ["insert", "upsert", "bulk_insert"];
 const OVERWRITES: [&str; 2] = ["insert_overwrite", "insert_overwrite_table"];
@@ -118,10 +118,10 @@ impl InsertPolicy<'_> {
 }
 
 const NAME: &str = "hoodie.table.name";
-const HIVE_STYLE: &str = "hoodie.datasource.write.hive_style_partitioning";
+const HIVE_STYLE: &str = option_names::HIVE_STYLE_PARTITIONING.name();
 const RECORD_KEY: &str = "hoodie.datasource.write.recordkey.field";
 const ORDERING: &str = "hoodie.datasource.write.precombine.field";
-const PARTITIONS: &str = "hoodie.datasource.write.partitionpath.field";
+const PARTITIONS: &str = option_names::PARTITION_PATH_FIELD.name();
 /// Hudi's names of table properties in SQL, in lower case, and the options that they stand for.
 const PROPERTIES: [(&str, &str); 7] = [
     ("type", "hoodie.datasource.write.table.type"),

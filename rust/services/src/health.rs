@@ -9,13 +9,13 @@ use crate::needs::grouped;
 use mortice_base::error::{Error, Result};
 use mortice_commit::commit::epoch_millis;
 use mortice_formats::filter::Filter;
-use mortice_merge::config::{ReadOptions, default_of};
+use mortice_merge::config::{ReadOptions, WriteOptions, option_names};
 use mortice_table::file_group::FileSlice;
+use mortice_table::metadata_table;
 use mortice_table::plan::{ListedSlices, OpenTable};
 use mortice_table::timeline::{Action, Instant, InstantState};
 
 const STALE_MILLIS: i64 = 3_600_000;
-const SMALL_FILE_LIMIT: &str = "hoodie.parquet.small.file.limit";
 
 /// The health of a table.
 #[derive(Debug)]
@@ -158,8 +158,7 @@ fn debt_of(slices: &[FileSlice]) -> Vec<GroupDebt> {
 }
 
 fn small_files(slices: &[FileSlice]) -> Result<FileCount> {
-    let limit = default_of(SMALL_FILE_LIMIT)?.parse::<u64>();
-    let limit = limit.map_err(Error::internal_by("a default that is no number"))?;
+    let limit = WriteOptions::default().integer::<u64>(option_names::PARQUET_SMALL_FILE_LIMIT)?;
     let mut by_partition: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for slice in slices {
         if let Some(base) = slice.base_file.as_ref().filter(|base| base.len < limit) {
@@ -215,7 +214,7 @@ impl PendingInstant {
         }
         // Tenths of an hour.
         let tenths = self.age_millis.unwrap_or_default().saturating_add(180_000) / 360_000;
-        let hours = grouped(usize::try_from(tenths / 10).unwrap_or_default());
+        let hours = grouped(tenths / 10);
         Some(format!(
             "{} {} has been pending for {hours}.{} hours: if its writer is dead, the next write, or rollback, undoes it",
             self.instant.action.name(),
@@ -232,8 +231,7 @@ fn metadata_of(table: &OpenTable, listed: &ListedSlices) -> Option<MetadataHealt
     if partitions.is_empty() {
         return None;
     }
-    let uri = format!("{}/.hoodie/metadata", table.uri.trim_end_matches('/'));
-    let slices = OpenTable::open(&uri, &table.storage_options, ReadOptions::default())
+    let slices = OpenTable::open(&metadata_table::uri_of(&table.uri), &table.storage_options, ReadOptions::default())
         .and_then(|opened| opened.file_slices(None, &Filter::default()));
     let (slices, problem) = match slices {
         Ok(slices) => (slices, None),

@@ -79,7 +79,7 @@ pub use erasure::{
 pub use inline_options::{InlineServices, InlineStep};
 pub use inline_services::{execute_in_process, run_inline_services};
 pub use metadata_services::{MetadataServiceOptions, MetadataServices};
-pub use needs::{MaintainedService, ServiceNeed, ServiceNeeds, service_needs};
+pub use needs::{MaintainedService, ServiceNeed, ServiceNeeds, grouped, service_needs};
 pub use partition_deletion::delete_chosen_partitions;
 pub use partition_ttl::{
     ExpiredPartition, PartitionAge, PartitionTtlOptions, PartitionTtlResult, plan_partition_ttl, run_partition_ttl,

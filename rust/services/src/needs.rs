@@ -1,6 +1,7 @@
 //! What each table service would do now, and whether it is due.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::archival::Archival;
@@ -238,8 +239,9 @@ fn merged_bytes(slice: &FileSlice) -> u64 {
     slice.log_files.iter().fold(base, |sum, log| sum.saturating_add(log.len))
 }
 
-/// Returns a number with its digits in groups of three.
-pub(crate) fn grouped(number: usize) -> String {
+/// Returns a whole number with its digits in groups of three.
+#[must_use]
+pub fn grouped(number: impl fmt::Display) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
     let mut groups: Vec<&str> = digits.get(..first).filter(|first| !first.is_empty()).into_iter().collect();
@@ -261,6 +263,7 @@ mod tests {
 
     #[test]
     fn digits_are_grouped() {
-        assert_eq!([0, 12, 999, 1_000, 1_234_567].map(grouped), ["0", "12", "999", "1,000", "1,234,567"]);
+        let numbers = [0, 12, 999, 1_000, 123_456, 1_234_567].map(grouped);
+        assert_eq!(numbers, ["0", "12", "999", "1,000", "123,456", "1,234,567"]);
     }
 }

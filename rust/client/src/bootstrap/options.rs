@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mortice_base::error::{Error, Result};
+use mortice_merge::config::option_names;
 
 const BASE_PATH: &str = "hoodie.bootstrap.base.path";
 const SELECTOR: &str = "hoodie.bootstrap.mode.selector";
@@ -12,7 +13,7 @@ const INDEX_TYPE: &str = "hoodie.bootstrap.index.type";
 const INDEX_ENABLE: &str = "hoodie.bootstrap.index.enable";
 /// Options that say how a bootstrap is made, and nothing of the table.
 const OF_BOOTSTRAP: &str = "hoodie.bootstrap.";
-const OPERATION: &str = "hoodie.datasource.write.operation";
+const OPERATION: &str = option_names::OPERATION.name();
 
 /// Where the rows of a bootstrapped table are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

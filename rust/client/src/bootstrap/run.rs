@@ -20,7 +20,7 @@ use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::panics::caught;
 use mortice_commit::commit::{NewTable, create_bootstrapped_table};
 use mortice_commit::writable_table::{TableLocation, WritableTable};
-use mortice_merge::config::ReadOptions;
+use mortice_merge::config::{ReadOptions, option_names};
 use mortice_services::transaction::{CommitExtra, Transaction, WriteResult};
 use mortice_storage::{FileStore, open_beside};
 use mortice_table::bootstrap::index_files;
@@ -28,7 +28,7 @@ use mortice_table::timeline::WriteOperation;
 use mortice_write::rows::WriteSchema;
 use mortice_write::write::WriteStatus;
 
-const HIVE_STYLE: &str = "hoodie.datasource.write.hive_style_partitioning";
+const HIVE_STYLE: &str = option_names::HIVE_STYLE_PARTITIONING.name();
 const METADATA_TABLE: &str = "hoodie.metadata.enable";
 
 /// Makes a table of a folder of Parquet files (`hoodie.bootstrap.base.path`), which the options of a write describe.

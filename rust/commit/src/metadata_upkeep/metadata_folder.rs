@@ -15,7 +15,7 @@ use mortice_table::timeline::Timeline;
 use mortice_write::write::Markers;
 
 /// Where it is, relative to the table.
-pub const ROOT: &str = ".hoodie/metadata";
+pub use mortice_table::metadata_table::FOLDER as ROOT;
 /// The token of all files that are written to it: a commit is written by one process, once.
 pub(super) const WRITE_TOKEN: &str = "0-0-0";
 

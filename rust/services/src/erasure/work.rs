@@ -11,10 +11,9 @@ use mortice_base::error::Result;
 use mortice_commit::writable_table::TableLocation;
 use mortice_formats::filter::{Filter, Operator, Term};
 use mortice_merge::config::ReadOptions;
+use mortice_table::metadata_table;
 use mortice_table::plan::{OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows};
 use mortice_table::split::MergerHandle;
-
-const METADATA: &str = ".hoodie/metadata";
 
 /// The parts of an erasure that read rows and files: in this process, or in tasks of an engine.
 pub trait ErasureReads {
@@ -149,7 +148,7 @@ impl ErasureReads for LocalReads<'_> {
     }
 
     fn is_in_metadata(&self, erased: &ErasedValues) -> Result<bool> {
-        let uri = format!("{}/{METADATA}", self.location.uri().trim_end_matches('/'));
+        let uri = metadata_table::uri_of(self.location.uri());
         let table = OpenTable::open(&uri, self.location.storage_options(), self.options.clone())?;
         is_in_records(table.snapshot(&QueryOptions::default(), None, SnapshotRows::Merged)?.stream(), erased)
     }
@@ -157,5 +156,5 @@ impl ErasureReads for LocalReads<'_> {
 
 /// Whether the table has a metadata table.
 pub(super) fn has_metadata(location: &TableLocation) -> Result<bool> {
-    Ok(location.open_store()?.list(METADATA)?.is_some())
+    Ok(location.open_store()?.list(metadata_table::FOLDER)?.is_some())
 }

@@ -11,6 +11,7 @@ use crate::upgrade::{UpgradeRequest, VersionChange, run_upgrade};
 use mortice_base::error::{Error, Result};
 use mortice_commit::writable_table::TableLocation;
 use mortice_merge::config::ReadOptions;
+use mortice_table::metadata_table;
 use mortice_table::timeline::Action;
 
 /// Hudi's names of table versions.
@@ -171,6 +172,6 @@ fn to_version(call: &ServiceCall<'_>, change: VersionChange) -> Result<ServiceRo
 fn delete_metadata(call: &ServiceCall<'_>) -> Result<ServiceRows> {
     let request = MetadataBuildRequest { added: Vec::new(), dropped: Vec::new(), rebuilds: false, deletes: true };
     let built = run_metadata_build(call.location, &request, call.options)?;
-    let folder = format!("{}/.hoodie/metadata", call.location.uri().trim_end_matches('/'));
+    let folder = metadata_table::uri_of(call.location.uri());
     Ok(ServiceRows { rows: vec![row![format!("Deleted Metadata Table at '{folder}'")]], warnings: built.warnings })
 }

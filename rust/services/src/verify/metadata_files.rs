@@ -9,12 +9,11 @@ use mortice_base::error::Result;
 use mortice_merge::config::TimelineLayout;
 use mortice_storage::FileStore;
 use mortice_table::file_group::PartitionFiles;
+use mortice_table::metadata_table;
 use mortice_table::plan::OpenTable;
 use mortice_table::timeline::Timeline;
 use mortice_write::write::Markers;
 
-/// Where the metadata table is.
-const ROOT: &str = ".hoodie/metadata";
 /// The property that names its partitions.
 const PARTITIONS: &str = "hoodie.table.metadata.partitions";
 
@@ -52,7 +51,7 @@ pub(super) fn compare_with_metadata_table(
             });
             Ok(found)
         }
-        Err(error) => Ok(vec![Finding::new(FindingKind::UnreadableMetadataTable, ROOT, error)]),
+        Err(error) => Ok(vec![Finding::new(FindingKind::UnreadableMetadataTable, metadata_table::FOLDER, error)]),
     }
 }
 

@@ -44,3 +44,12 @@ pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, SelectedRows, pendin
 pub use record_index::{EachLocation, KeyLocation, RECORD_INDEX};
 pub use secondary_key::{SecondaryIndexVersion, secondary_key, split_secondary_key, value_prefix};
 pub use shard::PartitionPart;
+
+/// The folder of the metadata table, relative to the table.
+pub const FOLDER: &str = ".hoodie/metadata";
+
+/// Returns the URI of the metadata table of the table at a URI.
+#[must_use]
+pub fn uri_of(uri: &str) -> String {
+    format!("{}/{FOLDER}", uri.trim_end_matches('/'))
+}

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::open_table::OpenTable;
 use super::slices::metadata;
+use crate::metadata_table;
 use crate::timeline::{Instant, Timeline};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::CompletionTime;
@@ -97,7 +98,7 @@ impl PinnedTable {
         let store = storage::open(&self.uri, &self.storage, self.options.mmap)?;
         let table = self.state.open(Arc::clone(&store), (&self.uri, &self.storage), self.options.clone())?;
         let Some(state) = &self.metadata else { return Ok(table) };
-        let uri = metadata::uri_of(&self.uri);
+        let uri = metadata_table::uri_of(&self.uri);
         let options = metadata::options_of(&self.options);
         let opened = state.open(metadata::storage_of(&store), (&uri, &self.storage), options)?;
         let metadata = OnceLock::from(metadata::from_table(opened, &table.timeline).map_err(Arc::<Error>::new));

@@ -20,6 +20,11 @@ pub const RECORD_SIZE_ESTIMATOR_CLASS: WriteOption<Text> = WriteOption::new("hoo
 pub const KEY_GENERATOR_CLASS: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.keygenerator.class");
 /// `hoodie.datasource.write.keygenerator.type`.
 pub const KEY_GENERATOR_TYPE: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.keygenerator.type");
+/// `hoodie.datasource.write.hive_style_partitioning`.
+pub const HIVE_STYLE_PARTITIONING: WriteOption<Boolean> =
+    WriteOption::new("hoodie.datasource.write.hive_style_partitioning");
+/// `hoodie.datasource.write.operation`.
+pub const OPERATION: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.operation");
 /// `hoodie.datasource.write.partitionpath.field`.
 pub const PARTITION_PATH_FIELD: WriteOption<Text> = WriteOption::new("hoodie.datasource.write.partitionpath.field");
 

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use super::file_slices::SelectedSlices;
 use crate::file_group::{FileSlice, FileSystemView, files_of};
 use crate::metadata_table::{
-    EachBatch, FILES, KEY, MetadataRows, MetadataTable, SelectedRows, check_log_files, pending, shard,
+    EachBatch, FILES, FOLDER, KEY, MetadataRows, MetadataTable, SelectedRows, check_log_files, pending, shard, uri_of,
 };
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
@@ -26,8 +26,6 @@ use mortice_formats::filter::{Filter, Literal, Operator, Term};
 use mortice_merge::config::{MergeSemantics, OnCorrupt, OnDamage, ReadOptions};
 use mortice_storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 
-/// The folder of the metadata table, relative to the table.
-const FOLDER: &str = ".hoodie/metadata";
 /// The most rows of a batch of listings. Each row lists a partition, which may have thousands of files: the listings of
 /// 8,192 partitions of 100 files are 110 MB.
 const LISTINGS: usize = 256;
@@ -61,11 +59,6 @@ pub(in crate::plan) fn open_table(
 /// The storage of the metadata table of the table in a storage.
 pub(in crate::plan) fn storage_of(storage: &Arc<dyn Storage>) -> Arc<dyn Storage> {
     Arc::new(SubfolderStorage::new(Arc::clone(storage), FOLDER))
-}
-
-/// Its URI.
-pub(in crate::plan) fn uri_of(uri: &str) -> String {
-    format!("{}/{FOLDER}", uri.trim_end_matches('/'))
 }
 
 /// The options that it is read with.
