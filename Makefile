@@ -206,7 +206,7 @@ test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), A
 test-slow: develop ## the Python and Spark tests that take most of a minute each, or are like others
 	$(PYTEST) -m slow $(IN_PARALLEL)
 
-test-kinds: develop ## the tests of writes on every version with every type of table, of which make test takes five of eight pairs
+test-kinds: develop ## the tests of writes on every version with every type of table, of which make test takes four of eight pairs
 	MORTICE_EVERY_KIND=1 $(PYTEST) $(IN_PARALLEL) tests/python/write tests/spark/test_{build_metadata,cluster,delete_where,verify}.py
 
 test-all: test test-slow test-kinds corpus ## everything: the fast tier, then the slow tests, and every case of the corpus that is known to pass, on every engine

@@ -21,7 +21,7 @@ def load(spark, path, **options):
     return spark.read.format("mortice").options(**options).load(str(path))
 
 
-@pytest.mark.parametrize("query", queries_on_spark(), ids=str)
+@pytest.mark.parametrize("query", queries_on_spark(1))
 def test_rows_equal_hudis_result(spark, query, table_of):
     frame = load(spark, query.table(table_of), **query.options)
     assert_same_result(query.expected, to_arrow(frame), ordered=query.ordered)

@@ -14,7 +14,7 @@ NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
 
 
-@pytest.mark.parametrize("query", queries_on_spark(), ids=str)
+@pytest.mark.parametrize("query", queries_on_spark(0))
 def test_rows_equal_hudis_result(spark, query, table_of):
     frame = mortice.spark.read(spark, query.table(table_of), options=query.options)
     assert_same_result(query.expected, to_arrow(frame), ordered=query.ordered)

@@ -12,11 +12,10 @@ SOME_KINDS = [
     (6, "MERGE_ON_READ"),
     (8, "COPY_ON_WRITE"),
     (9, "MERGE_ON_READ"),
-    (9, "COPY_ON_WRITE"),
     (10, "MERGE_ON_READ"),
 ]
 KINDS = EVERY_KIND if os.environ.get("MORTICE_EVERY_KIND") else SOME_KINDS
-"""Each version and each type of table, both of them in the default version; `make test-kinds` takes every pair."""
+"""Each version, and both types of table; `make test-kinds` takes every pair."""
 
 NO_METADATA = {"hoodie.metadata.enable": "false"}
 NO_SERVICES = NO_METADATA | {
