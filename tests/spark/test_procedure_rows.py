@@ -8,6 +8,8 @@ import pytest
 import mortice
 import mortice.spark
 from mortice import _mortice
+from support.cases import DATA
+from support.hudi.procedure_calls import parts_of
 from support.tables.written import CHANGED, FIRST, NO_METADATA, NO_SMALL_FILES, content, new_table, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
@@ -37,6 +39,29 @@ def test_all_procedures_of_hudi_are_known():
     own = {"restore_to_instant", "run_log_compaction", "run_repair", "run_rollback", "run_verify"}
     of_hudi = [kind for name, kind in kinds.items() if name not in own and kind != "function"]
     assert (len(of_hudi), of_hudi.count("refused")) == (72, 5)
+
+
+# What help says otherwise than Hudi: calls of Hudi need no argument that they have not, and columns may be null.
+MORE_CALLS = {
+    "downgrade_table": [["table", "string", "null", "false"], ["path", "string", "null", "false"]],
+    "run_compaction": [["op", "string", "run", "false"]],
+    "run_rollback_inflight_tableservice": [["table", "string", "null", "false"], ["path", "string", "null", "false"]],
+    "upgrade_table": [["table", "string", "null", "false"], ["path", "string", "null", "false"]],
+}
+
+
+def test_arguments_and_columns_are_those_of_hudi():
+    said = json.loads((DATA / "procedures" / "help.json").read_text(encoding="utf-8"))
+    answered = {one.name for one in _mortice.procedures() if one.kind not in {"refused", "function"}}
+    for name in sorted(answered & set(said)):
+        parameters, columns = parts_of(_mortice.procedure_rows("help", "", {}, {"cmd": name})[0][0])
+        own = [one for one in parameters if one not in said[name]["parameters"]]
+        assert own == MORE_CALLS.get(name, []), name
+        assert [one[0] for one in parameters if one[0] != "path"] == [
+            one[0] for one in said[name]["parameters"] if one[0] != "path"
+        ]
+        assert [one[:2] for one in columns] == [one[:2] for one in said[name]["columns"]], name
+    assert (len(said), len(answered & set(said))) == (72, 67)
 
 
 def test_refused_procedures_say_what_to_use(call):

@@ -3,7 +3,9 @@
     python -m support.hudi.procedure_calls <jar> <folder>
 
 needs pyspark 3.5. It writes the tables to `<folder>/tables` and the answers to `<folder>/answers.json`: a list of
-calls, each with its columns (names and types) and rows, or an error. There the folder of the tables is `{root}`.
+calls, each with its columns (names and types) and rows, or an error. There the folder of the tables is `{root}`. What
+`help` says of each procedure is in `<folder>/help.json`: its parameters (name, type, default, required) and columns
+(name, type, nullable, metadata).
 """
 
 import json
@@ -186,6 +188,25 @@ def answer(spark, text):
         return {"error": str(error).splitlines()[0]}
 
 
+def described(spark):
+    """Returns what `help` says of each procedure, by name."""
+    _, _, _, *names = (line.split("\t") for line in spark.sql("CALL help()").first()[0].splitlines())
+    found = {}
+    for name in sorted(name[1].strip() for name in names if len(name) > 1):
+        text = spark.sql(f"CALL help(cmd => '{name}')").first()[0]
+        found[name] = dict(zip(("parameters", "columns"), parts_of(text), strict=True))
+    return found
+
+
+def parts_of(text):
+    """Returns the parameters and the columns in a text of `help`, each a list of strings."""
+    parameters, columns = text.removeprefix("parameters:\n").split("outputType:\n")
+    return [
+        [[field.strip() for field in line.split("\t")[1:]] for line in part.splitlines()[1:]]
+        for part in (parameters, columns)
+    ]
+
+
 def main(jar, folder):
     root = Path(folder) / "tables"
     root.mkdir(parents=True)
@@ -204,6 +225,8 @@ def main(jar, folder):
     answers = [{"call": text, **answer(spark, text)} for text in list(tables.calls())]
     text = json.dumps(answers, indent=1, default=str).replace(str(root), "{root}")
     (Path(folder) / "answers.json").write_text(text + "\n")
+    of_each = (f"{json.dumps(name)}: {json.dumps(said)}" for name, said in described(spark).items())
+    (Path(folder) / "help.json").write_text("{\n" + ",\n".join(of_each) + "\n}\n")
     spark.stop()
 
 
