@@ -213,6 +213,11 @@ def test_instants_are_exported(tmp_path, table, call):
     assert sorted(path.name for path in folder.iterdir()) == sorted(commits)
 
 
+def test_options_of_writes_say_nothing_of_a_sync(call):
+    with pytest.raises(mortice.InvalidArgumentError, match="a sync needs the address of the metastore"):
+        call("hive_sync(table => 'called', options => 'hoodie.parquet.small.file.limit=0')")
+
+
 def test_blocks_of_deletes_and_records_of_all_log_files(table, call):
     table.delete(["b"])
     pattern = f"{table.uri}/x/.*log*"

@@ -208,8 +208,13 @@ def _truncate(called: Called) -> list[Row]:
 
 def _hive_sync(called: Called) -> list[Row]:
     given = {name: str(value) for name, value in called.of_arguments().items()}
-    sync(called.table(), {**called.target.options, **given})
+    sync(called.table(), {**_of_sync(called), **given})
     return [("hive sync success.",)]
+
+
+def _of_sync(called: Called) -> dict[str, str]:
+    # Options of writes that the table or the session has say nothing of a sync.
+    return {name: value for name, value in called.target.options.items() if _mortice.is_sync_option(name)}
 
 
 def _queried(called: Called) -> DataFrame:
@@ -262,7 +267,7 @@ def _bootstrap(called: Called) -> list[Row]:
     storage, source = called.target.storage_options(called.spark), str(called.value("bootstrap_path"))
     table = bootstrap(called.target.uri, source, {**called.target.options, **given}, storage_options=storage)
     if called.flag("enable_hive_sync"):
-        sync(table, called.target.options)
+        sync(table, _of_sync(called))
     return [(0,)]
 
 
