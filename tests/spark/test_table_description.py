@@ -54,6 +54,9 @@ def test_properties_are_those_of_create_table(run):
     assert dict(run("show tblproperties trips")) == expected
     assert run("show tblproperties trips ('type')") == [("type", "mor")]
     assert "does not have property: a.b" in run("show tblproperties trips (a.b)")[0][1]
+    assert run("alter table trips unset tblproperties if exists (a.b)") == []
+    with pytest.raises(mortice.InvalidArgumentError, match="primaryKey is what a table is created with"):
+        run("alter table trips unset tblproperties if exists (primaryKey)")
     shown = dict(run("call show_table_properties(table => 'trips', limit => 100)"))
     assert shown["hoodie.table.recordkey.fields"] == "id"
     [(text,)] = run("call help()")

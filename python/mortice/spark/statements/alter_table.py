@@ -15,6 +15,7 @@ from mortice.spark.schema import arrow_schema
 from mortice.spark.settings.option_names import is_of_storage
 from mortice.spark.statements.create_table import types_of
 from mortice.spark.statements.statement_text import StatementText
+from mortice.spark.statements.table_description import properties
 from mortice.spark.statements.target_table import whole_partitions
 from mortice.spark.statements.targets import SqlTable, done, is_path, is_view, named, named_table, renew_entry
 from mortice.table import Table
@@ -79,6 +80,9 @@ def _with_properties(
     for name, value in clauses.properties:
         plain = name.lower()
         if not plain.startswith(("hoodie.", "mortice.")) or _mortice.is_table_property(plain):
+            known = {one.lower() for one in properties(table.opened(spark))}
+            if clauses.if_exists and plain not in known and not _mortice.is_table_property(plain):
+                continue
             raise statement.error(
                 f"{name} is what a table is created with, or no property; options that begin with hoodie. can change",
                 at,
