@@ -273,7 +273,7 @@ bench-ready: build setup-spark35 setup-versus
 	@$(CARGO) build --quiet --profile bench --package mortice-benches --bench decode_worker
 
 # The tables are prepared once, in .versus; `make bench-prepare` does that alone.
-bench: bench-ready ## mortice compared with Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes)
+bench: bench-ready ## mortice compared with Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes; HUDI_13_JAR: version 10, too)
 	@$(VERSUS) run --scale $(if $(QUICK),quick,whole) $(BENCH)
 
 bench-prepare: bench-ready ## have Hudi write the tables of make bench (QUICK=1: those of the quick one)

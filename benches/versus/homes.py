@@ -15,6 +15,11 @@ ENVIRONMENTS = {"main": ".venv", "spark35": ".venv-spark35", "rivals": ".venv-ve
 RELEASES = ("1.2.0", "0.15.0")
 """Releases of Hudi whose Spark bundles write the tables: table versions 9 and 6."""
 
+NEXT = "1.3.0-SNAPSHOT"
+NEXT_JAR = os.environ.get("HUDI_13_JAR")
+"""The release that writes tables of version 10, which is built from source (CONTRIBUTING.md); without its bundle there
+are no benchmarks of such tables."""
+
 
 def python_of(home):
     """Returns the interpreter of a home; this one for "here"."""
@@ -23,6 +28,8 @@ def python_of(home):
 
 def bundle(release):
     """Returns Hudi's Spark bundle of a release, downloaded with Maven if necessary."""
+    if release == NEXT and NEXT_JAR:
+        return Path(NEXT_JAR).resolve(strict=True)
     return _fetch_hudi().fetch(release)
 
 

@@ -12,6 +12,7 @@ COLORS = {
     "mortice data source": "#eb5",
     "Hudi 1.2.0 on Spark": "#247",
     "Hudi 0.15.0 on Spark": "#68b",
+    "Hudi 1.3.0-SNAPSHOT on Spark": "#135",
     "Hudi's log reader": "#48c",
     "hudi-rs": "#393",
     "arrow-avro": "#639",

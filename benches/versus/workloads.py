@@ -7,6 +7,7 @@ planning   files listed and planned, with and without the metadata table
 memory     the peak of a new process, by the size of the log
 growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
+native     the first table of spark at version 10, written by Hudi 1.3, beside version 9 (HUDI_13_JAR)
 spark      mortice and Hudi on Spark, and Spark's own overhead: few large slices, many small ones
 write      upserts, inserts and compactions, in one process and on Spark, each of a fresh copy of a table
 """
@@ -17,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from versus.contenders import CONTENDERS
 from versus.contenders.contender import WRITES
 from versus.contenders.spark_reader import SparkReader
+from versus.homes import NEXT, NEXT_JAR
 from versus.tables import Table
 
 ONE = ["d0"]
@@ -290,6 +292,15 @@ def spark(scale):
             yield Point("spark", table, kind, columns, without=NOT_ON_SPARK)
 
 
+def native(scale):
+    """What `spark` reads, of a table whose logs are Parquet files, and of the same one whose logs are Avro."""
+    rows, partitions, groups = scale.spark_tables[0]
+    table = Table(rows, groups=groups, partitions=partitions, commits=5, fraction=0.1)
+    for of in (table, replace(table, release=NEXT)):
+        for kind, columns in (ALL, ALONE, AGGREGATE):
+            yield Point("native", of, kind, columns, without=NOT_ON_SPARK)
+
+
 def writes(scale):
     """Upserts into a table of four file groups, whose keys are all there, and the insert of its rows into a new one."""
     table = Table(scale.write_rows, "full", groups=4, metadata=True, statistics=True)
@@ -310,6 +321,7 @@ WORKLOADS = {
     "size": size,
     "spark": spark,
     "write": writes,
+    **({"native": native} if NEXT_JAR else {}),
 }
 
 

@@ -14,6 +14,7 @@ from versus.contenders.mortice_spark import MorticeDataSource, MorticeMapInArrow
 from versus.contenders.mortice_writer import MorticeSparkWriter, MorticeWriter
 from versus.contenders.parquet_writer import ParquetWriter
 from versus.contenders.spark_limits import EmptyTasks, ReadyBatches
+from versus.homes import NEXT, NEXT_JAR
 
 __all__ = ["CONTENDERS", "VERIFIER", "Contender", "NotSupported", "contender_of"]
 
@@ -24,6 +25,7 @@ VERIFIER = "Hudi 1.2.0 on Spark"
 CONTENDERS = (
     HudiSpark("1.2.0"),
     HudiSpark("0.15.0"),
+    *([HudiSpark(NEXT)] if NEXT_JAR else []),
     HudiRs(),
     ArrowAvro(),
     HudiLog(),

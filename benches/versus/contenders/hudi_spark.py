@@ -50,4 +50,4 @@ class HudiSpark(SparkReader):
 
 
 def _numbers(release):
-    return [int(number) for number in release.split(".")]
+    return [int(number) for number in release.split("-")[0].split(".")]
