@@ -2,8 +2,8 @@
 //! (`HoodieAvroHFileReaderImplBase`).
 //!
 //! Data blocks stream through, one at a time. A record's field `key` is blank, since the cell's own key says the same:
-//! it is put back where the field is there and empty, as Hudi does. Where a filter names exact keys, only blocks that
-//! can hold one are read.
+//! it is put back where the field is there and empty, as Hudi does. Where a filter names exact keys, or prefixes of
+//! them, only blocks that can hold one are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use arrow_schema::{DataType, Fields, SchemaRef};
 use super::conform::conform_field;
 use super::reader::{BaseBatches, BaseFile};
 use super::row_ranges;
-use crate::filter::BoundFilter;
+use crate::filter::{BoundFilter, KeyFilter};
 use crate::hfile::{Cell, Cells, HFile};
 use mortice_avro::{ArrowMapping, Datum, DecodeProgram, Decoder, RequestedColumn, Schema, arrow_schema};
 use mortice_base::batch_limit::BatchLimit;
@@ -32,8 +32,8 @@ pub(super) struct HFileBase {
     file: HFile,
     path: String,
     schema: Schema,
-    /// The keys to read; all of them where there is none.
-    keys: Option<Vec<String>>,
+    /// The keys to read.
+    wanted: KeyFilter,
 }
 
 impl HFileBase {
@@ -48,7 +48,7 @@ impl HFileBase {
             Ok((file, schema))
         };
         let (file, schema) = opened().map_err(|error: Error| error.in_file(&path))?;
-        Ok(Self { file, path, schema, keys: None })
+        Ok(Self { file, path, schema, wanted: KeyFilter::All })
     }
 
     /// Whether the field `key` holds the cells' keys, so that keys wanted of the one are keys of the others. The writer
@@ -103,10 +103,12 @@ impl BaseFile for HFileBase {
     /// In an HFile, blocks without a requested key are skipped. Their number is not reported: it would take reading all
     /// of the index.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
-        let keys = wanted.index_of(KEY_FIELD).ok().and_then(|column| filter.exact_strings(column));
-        let sought = || self.is_sought_by_key().map_err(|error| error.in_file(&self.path));
-        if keys.is_some() && self.schema.field(KEY_FIELD).is_some() && sought()? {
-            self.keys = keys;
+        let column = wanted.index_of(KEY_FIELD).ok();
+        let exact = column.and_then(|column| filter.exact_strings(column)).map(KeyFilter::keys);
+        let found = exact.or_else(|| column.and_then(|column| filter.prefixes(column)).map(KeyFilter::prefixes));
+        let Some(found) = found.filter(|_| self.schema.field(KEY_FIELD).is_some()) else { return Ok(0) };
+        if self.is_sought_by_key().map_err(|error| error.in_file(&self.path))? {
+            self.wanted = found;
         }
         Ok(0)
     }
@@ -117,9 +119,10 @@ impl BaseFile for HFileBase {
         let there = there.into_iter().filter(|name| self.schema.field(name).is_some());
         let wants: Vec<RequestedColumn> = there.cloned().map(RequestedColumn::Value).collect();
         let program = DecodeProgram::compile(&self.schema, &self.schema, &wants, ArrowMapping::Table).map_err(named)?;
-        let cells: Box<dyn Iterator<Item = Result<Cells>> + Send> = match &self.keys {
-            Some(keys) => Box::new(self.file.seek(keys).map_err(named)?),
-            None => Box::new(self.file.scan()),
+        let cells: Box<dyn Iterator<Item = Result<Cells>> + Send> = match &self.wanted {
+            KeyFilter::All => Box::new(self.file.scan()),
+            KeyFilter::Keys(keys) => Box::new(self.file.seek(keys).map_err(named)?),
+            KeyFilter::Prefixes(prefixes) => Box::new(self.file.seek_prefixes(prefixes).map_err(named)?),
         };
         let takes_keys =
             program.schema().fields().find(KEY_FIELD).is_some_and(|(_, f)| *f.data_type() == DataType::Utf8);

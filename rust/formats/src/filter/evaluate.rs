@@ -76,17 +76,37 @@ impl BoundFilter {
     #[must_use]
     pub fn exact_strings(&self, column: usize) -> Option<Vec<String>> {
         let mut strings = Vec::new();
-        for list in &self.any {
-            let is_exact = |term: &&BoundTerm| {
-                let is_column = term.column == column && term.fields.is_empty();
-                is_column && matches!(term.operator, Operator::Eq | Operator::In)
-            };
-            let literals = list.iter().find(is_exact)?.literals.as_string_opt::<i32>()?;
-            strings.extend(literals.iter().flatten().map(str::to_owned));
+        for literals in self.exact_values(column, &[])? {
+            strings.extend(literals.as_string_opt::<i32>()?.iter().flatten().map(str::to_owned));
         }
         strings.sort_unstable();
         strings.dedup();
-        (!self.any.is_empty()).then_some(strings)
+        Some(strings)
+    }
+
+    /// The only values that a column, or a field within it, can have in rows that pass, those of each list; none where
+    /// the filter does not say.
+    #[must_use]
+    pub fn exact_values(&self, column: usize, fields: &[usize]) -> Option<Vec<ArrayRef>> {
+        let is_exact = |term: &&BoundTerm| {
+            let is_column = term.column == column && term.fields == fields;
+            is_column && matches!(term.operator, Operator::Eq | Operator::In)
+        };
+        let of_list = |list: &Vec<BoundTerm>| Some(Arc::clone(&list.iter().find(is_exact)?.literals));
+        let values: Vec<ArrayRef> = self.any.iter().map(of_list).collect::<Option<_>>()?;
+        (!values.is_empty()).then_some(values)
+    }
+
+    /// The prefixes of which a column of text has one in rows that pass; none where the filter does not say.
+    #[must_use]
+    pub fn prefixes(&self, column: usize) -> Option<Vec<String>> {
+        let prefix = |term: &BoundTerm| {
+            let is_like = term.column == column && term.fields.is_empty() && term.operator == Operator::Like;
+            let patterns = term.literals.as_string_opt::<i32>().filter(|patterns| is_like && patterns.len() == 1)?;
+            Pattern::new(patterns.iter().flatten().next()?).into_prefix()
+        };
+        let found: Vec<String> = self.any.iter().map(|list| list.iter().find_map(prefix)).collect::<Option<_>>()?;
+        (!found.is_empty()).then_some(found)
     }
 
     /// Which rows pass; the mask has no nulls.

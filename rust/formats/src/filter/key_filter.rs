@@ -3,7 +3,9 @@
 //! A scan that knows the keys reads less: HFile blocks are sought in, records of other blocks are passed over once
 //! their key is known. Rows of a key never depend on another key's, so nothing but the unwanted rows changes.
 
-use super::expr::{Filter, Literal, Operator};
+use super::expr::{Filter, Literal, Operator, Term};
+use super::like::Pattern;
+use mortice_base::error::Result;
 
 /// The record keys that are wanted, as UTF-8 bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,22 +38,43 @@ impl KeyFilter {
     }
 
     /// The keys that rows of a filter can have, by what it says of the column `key`: exact values in every list, or
-    /// all.
+    /// prefixes in every list, or all.
     #[must_use]
     pub fn from_filter(filter: &Filter, key: &str) -> Self {
+        Self::exact(filter, key).or_else(|| Self::beginnings(filter, key)).unwrap_or_default()
+    }
+
+    fn exact(filter: &Filter, key: &str) -> Option<Self> {
         let mut keys = Vec::new();
         for list in filter.lists() {
-            let exact = |term: &&super::Term| {
-                let is_key = term.column() == key && term.fields().is_empty();
-                is_key && matches!(term.operator(), Operator::Eq | Operator::In)
-            };
-            let Some(term) = list.iter().find(exact) else { return Self::All };
-            for literal in term.literals() {
-                let Literal::Text(text) = literal else { return Self::All };
+            let is_exact = |term: &&Term| is_of(term, key) && matches!(term.operator(), Operator::Eq | Operator::In);
+            for literal in list.iter().find(is_exact)?.literals() {
+                let Literal::Text(text) = literal else { return None };
                 keys.push(text.as_str());
             }
         }
-        if filter.is_empty() { Self::All } else { Self::keys(keys) }
+        (!filter.is_empty()).then(|| Self::keys(keys))
+    }
+
+    fn beginnings(filter: &Filter, key: &str) -> Option<Self> {
+        let prefix = |term: &Term| match term.literals() {
+            [Literal::Text(pattern)] if is_of(term, key) && term.operator() == Operator::Like => {
+                Pattern::new(pattern).into_prefix()
+            }
+            _ => None,
+        };
+        let prefixes: Option<Vec<String>> = filter.lists().iter().map(|list| list.iter().find_map(&prefix)).collect();
+        prefixes.filter(|prefixes| !prefixes.is_empty()).map(Self::prefixes)
+    }
+
+    /// The filter of rows whose column `key` begins with one of these strings.
+    ///
+    /// # Errors
+    /// None: patterns have one literal each.
+    pub fn filter_of_prefixes<'p>(key: &str, prefixes: impl IntoIterator<Item = &'p str>) -> Result<Filter> {
+        let of_prefix =
+            |prefix: &str| Ok(vec![Term::new(key, Operator::Like, vec![Literal::Text(Pattern::of_prefix(prefix))])?]);
+        Ok(Filter::any_of(prefixes.into_iter().map(of_prefix).collect::<Result<_>>()?))
     }
 
     /// Whether the key is wanted.
@@ -69,10 +92,13 @@ impl KeyFilter {
     }
 }
 
+fn is_of(term: &Term, key: &str) -> bool {
+    term.column() == key && term.fields().is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Term;
 
     #[test]
     fn keys_and_prefixes() {
@@ -103,5 +129,18 @@ mod tests {
         assert_eq!(of(vec![vec![term("k", Operator::GtEq, &["b"])]]), KeyFilter::All);
         assert_eq!(of(vec![vec![term("k", Operator::In, &[])]]), KeyFilter::keys([""; 0]));
         assert_eq!(of(Vec::new()), KeyFilter::All);
+        let like = |pattern: &str| term("k", Operator::Like, &[pattern]);
+        assert_eq!(of(vec![vec![like("a%"), other()], vec![like("b\\%%")]]), KeyFilter::prefixes(["a", "b%"]));
+        assert_eq!(of(vec![vec![like("a%")], vec![like("a%b")]]), KeyFilter::All);
+        assert_eq!(of(vec![vec![like("a%")], vec![one()]]), KeyFilter::All);
+    }
+
+    #[test]
+    fn a_filter_of_prefixes_says_them() {
+        let prefixes = ["", "a%", "b_", r"c\\$", r"d\"];
+        for prefix in prefixes {
+            let filter = KeyFilter::filter_of_prefixes("k", [prefix]).unwrap();
+            assert_eq!(KeyFilter::from_filter(&filter, "k"), KeyFilter::prefixes([prefix]), "{filter}");
+        }
     }
 }

@@ -46,6 +46,24 @@ impl Pattern {
         .unwrap_or(Self::Tokens(tokens))
     }
 
+    /// The pattern of all strings that begin with this one.
+    pub(super) fn of_prefix(prefix: &str) -> String {
+        let mut pattern = String::with_capacity(prefix.len().saturating_add(1));
+        for character in prefix.chars() {
+            if matches!(character, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        pattern.push('%');
+        pattern
+    }
+
+    /// What all strings of this form begin with, if nothing else is asked of them.
+    pub(super) fn into_prefix(self) -> Option<String> {
+        if let Self::Begins(prefix) = self { Some(prefix) } else { None }
+    }
+
     /// Returns true if the whole string is of this form.
     pub(super) fn matches(&self, text: &str) -> bool {
         match self {
