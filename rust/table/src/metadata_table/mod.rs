@@ -12,6 +12,7 @@
 //! | `early_bounds` | bounds of early dates and times, which may be of either calendar |
 //! | `index_key` | the keys of such records: hashes of names |
 //! | `index_definitions` | the definitions of secondary indexes and of other indexes that users create |
+//! | `indexed_strings` | values as the strings that keys of indexes have |
 //! | `secondary_key` | keys of secondary indexes: a value and a record key |
 //! | `shard` | the file groups of a partition with given keys |
 //! | `record_index` | the file groups of given record keys, from the partition `record_index` |
@@ -27,6 +28,7 @@ mod early_bounds;
 mod files;
 mod index_definitions;
 mod index_key;
+mod indexed_strings;
 mod init_instant;
 mod log_files;
 mod open;
@@ -38,6 +40,7 @@ pub use complete::{check_complete, has_write};
 pub use files::{ALL_PARTITIONS, ChoosePartitions, EachPartition, FILES, PartitionListing};
 pub use index_definitions::{DEFINITIONS, IndexDefinition, IndexDefinitions, unreadable_definitions};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
+pub use indexed_strings::indexed_strings;
 pub use init_instant::is_init_instant;
 pub use log_files::check_log_files;
 pub use open::{EachBatch, KEY, MetadataRows, MetadataTable, SelectedRows, pending};

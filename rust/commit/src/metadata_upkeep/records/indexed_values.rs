@@ -1,26 +1,17 @@
 //! The keys that a secondary index has of the rows of file slices (`SecondaryIndexRecordGenerationUtils`).
-//!
-//! | type | value in the key |
-//! |---|---|
-//! | string | itself |
-//! | int, long | its digits |
-//! | date | days since 1970-01-01 |
-//! | timestamp, in micro- or milliseconds | microseconds since 1970-01-01, as Spark has them |
-//!
-//! Hudi creates no secondary index of other types.
+//! Hudi creates no secondary index of other types than `indexed_strings` has.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType};
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
 
 use mortice_base::error::{Error, Result};
 use mortice_base::names::{RequestedTime, meta_columns};
 use mortice_storage::Storage;
 use mortice_table::file_group::FileSlice;
-use mortice_table::metadata_table::secondary_key;
+use mortice_table::metadata_table::{indexed_strings, secondary_key};
 use mortice_table::plan::{OpenTable, QueryOptions, Scan};
 use mortice_table::read::{SharedReport, SplitReader};
 
@@ -125,7 +116,7 @@ impl IndexedValues {
             let field = column.as_struct_opt().and_then(|fields| fields.column_by_name(part)).cloned();
             parents.push(std::mem::replace(&mut column, field.ok_or_else(misfit)?));
         }
-        let values = strings(&column).ok_or_else(misfit)?;
+        let values = indexed_strings(&column).ok_or_else(misfit)?;
         for (row, (key, value)) in keys.iter().zip(&values).enumerate() {
             let key = key.ok_or_else(|| Error::invalid_table("a row without a record key"))?;
             // A field of a struct that is null may have any value.
@@ -145,25 +136,4 @@ fn type_of<'s>(types: &'s Schema, path: &str) -> Option<&'s DataType> {
         found = fields.find(part)?.1.data_type();
     }
     Some(found)
-}
-
-/// Values as strings.
-fn strings(column: &ArrayRef) -> Option<StringArray> {
-    fn digits<T: ToString>(values: impl Iterator<Item = Option<T>>) -> StringArray {
-        values.map(|value| value.map(|value| value.to_string())).collect()
-    }
-    Some(match column.data_type() {
-        DataType::Utf8 => column.as_string_opt::<i32>()?.clone(),
-        DataType::Int32 => digits(column.as_primitive_opt::<Int32Type>()?.iter()),
-        DataType::Int64 => digits(column.as_primitive_opt::<Int64Type>()?.iter()),
-        DataType::Date32 => digits(column.as_primitive_opt::<Date32Type>()?.iter()),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => {
-            digits(column.as_primitive_opt::<TimestampMicrosecondType>()?.iter())
-        }
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            let millis = column.as_primitive_opt::<TimestampMillisecondType>()?.iter();
-            digits(millis.map(|value| value.map(|value| i128::from(value).saturating_mul(1000))))
-        }
-        _ => return None,
-    })
 }
