@@ -16,11 +16,13 @@
 //! | `secondary_key` | keys of secondary indexes: a value and a record key |
 //! | `shard` | the file groups of a partition with given keys |
 //! | `record_index` | the file groups of given record keys, from the partition `record_index` |
+//! | `bloom_filters` | files that cannot have given record keys, from the partition `bloom_filters` |
 //!
 //! It contains the same listing as storage. On an unexpected record, callers fall back to listing storage.
 
 pub mod shard;
 
+mod bloom_filters;
 mod column_bounds;
 mod column_stats;
 mod complete;
@@ -35,6 +37,7 @@ mod open;
 mod record_index;
 mod secondary_key;
 
+pub use bloom_filters::BLOOM_FILTERS;
 pub use column_stats::{COLUMN_STATS, DataSkipping};
 pub use complete::{check_complete, has_write};
 pub use files::{ALL_PARTITIONS, ChoosePartitions, EachPartition, FILES, PartitionListing};
