@@ -63,9 +63,9 @@ class ReadOptions:
             `Scan.explain` reports which was used.
         use_column_stats: False also opens file slices that the column statistics of the metadata table exclude. The
             rows are the same; `Scan.explain` reports how many slices were skipped.
-        use_record_index: True looks up the keys of a filter (`[("_hoodie_record_key", "in", keys)]`) in the table's
-            record index and reads only their file groups. Use it only if keys are unique across partitions: the index
-            holds one location for each key.
+        use_record_index: False does not look up the keys and values of a filter (`=`, `in`) in the table's record
+            index, secondary indexes and Bloom filters. The rows are the same if no key is stored twice: a record index
+            has one location of each key.
 
     Raises:
         InvalidArgumentError: A value is invalid.
@@ -85,7 +85,7 @@ class ReadOptions:
     record_positions: bool = True
     use_metadata: bool = True
     use_column_stats: bool = True
-    use_record_index: bool = False
+    use_record_index: bool = True
 
     def __post_init__(self) -> None:
         checked_semantics(self.semantics)

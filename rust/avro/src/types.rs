@@ -182,6 +182,12 @@ impl Field {
         Self { name: name.to_owned(), ty: Type::String.nullable(), default: Some(Value::Null) }
     }
 
+    /// Returns true if records without the field have another value than null in it.
+    #[must_use]
+    pub fn has_value_as_default(&self) -> bool {
+        self.default.as_ref().is_some_and(|default| !default.is_null())
+    }
+
     /// The same field, null a value of it. A default is one of the first branch's values, so that branch stays the
     /// first.
     #[must_use]

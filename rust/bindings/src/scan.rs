@@ -11,6 +11,7 @@ use crate::arrow::ArrowSchema;
 use crate::arrow_in::ArrowInput;
 use crate::errors::{raised, released};
 use crate::plain_files::PlainFiles;
+use crate::results::warn;
 use crate::split::{KnownQueries, SharedQuery, Split, wrapped};
 use crate::stream::Stream;
 
@@ -25,7 +26,9 @@ impl QueryPlan {
     }
 
     fn scan(&self, py: Python<'_>) -> PyResult<Scan> {
-        released(py, || self.0.scan()).map(Scan::new)
+        let scan = released(py, || self.0.scan())?;
+        warn(py, scan.warnings())?;
+        Ok(Scan::new(scan))
     }
 }
 

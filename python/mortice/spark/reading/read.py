@@ -17,6 +17,7 @@ from mortice.spark.settings.option_names import (
     END,
     FILTERS,
     QUERY_TYPE,
+    RECORD_INDEX,
     SEMANTICS,
     Default,
     is_of_storage,
@@ -109,7 +110,8 @@ def read_stored(  # noqa: PLR0917
     query_type: str,
     options: Mapping[str, object],
 ) -> DataFrame:
-    """Returns rows as a write has to know them: options of Hudi in the session's configuration do not apply.
+    """Returns rows as a write has to know them: options of Hudi in the session's configuration do not apply, and all
+    rows of a key are found, also those that the record index does not have.
 
     Args:
         spark: The session.
@@ -119,7 +121,7 @@ def read_stored(  # noqa: PLR0917
         query_type: As for `read`.
         options: Options of the storage.
     """
-    path, given = checked_uri(uri), {COLUMNS: columns, FILTERS: filters, QUERY_TYPE: query_type}
+    path, given = checked_uri(uri), {COLUMNS: columns, FILTERS: filters, QUERY_TYPE: query_type, RECORD_INDEX: "false"}
     arguments = {name: value for name, value in given.items() if value is not None}
     query = read_query(hadoop_settings(spark, path) | by_one_name(options) | arguments, path)
     return data_frame(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)

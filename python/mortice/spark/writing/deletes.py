@@ -120,7 +120,7 @@ def erase(
     Raises as `Table.erase`.
     """
     target = WriteTarget.from_options(uri, options)
-    table = Table(target.uri, storage_options=target.storage_options(spark))
+    table = Table(target.uri, storage_options=target.storage_options(spark), use_record_index=False)
     with typed_errors():
         return table.erase_by(_TaskWork(spark, table, options or {}), filters, target.options, audit)
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::Properties;
 use mortice_merge::config::option_names::METADATA_DROP_UNSUPPORTED;
+pub(super) use mortice_table::metadata_table::SECONDARY_INDEX_PREFIX;
 
 /// The property that names the partitions that are complete.
 pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
@@ -16,9 +17,6 @@ pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
 /// The property that names the partitions of a metadata table that was deleted to be built again, until it is: the
 /// writer that goes on builds the same ones. Hudi keeps properties that it does not know.
 pub(super) const TO_REBUILD: &str = "mortice.metadata.partitions.to.rebuild";
-
-/// What the name of a secondary index begins with; the rest is the name that its user gave it.
-pub(super) const SECONDARY_INDEX_PREFIX: &str = "secondary_index_";
 
 /// A partition that can be maintained. Their order is that in which Hudi initialises them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -137,8 +137,9 @@ pub struct ReadOptions {
     /// Whether file slices are left unopened where the metadata table's column statistics say that no wanted row is in
     /// them; the rows are the same either way.
     pub column_stats: bool,
-    /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the
-    /// same as long as no key is in two partitions.
+    /// Whether keys and values that a filter names are looked up in the record index, secondary indexes and Bloom
+    /// filters, where the table has them. The rows are the same as long as each key is in one file group: queries do,
+    /// writers and services that have to find all rows of a key do not.
     pub record_index: bool,
     /// Whether large files on local disks are mapped into memory; else they are read by windows.
     pub mmap: bool,

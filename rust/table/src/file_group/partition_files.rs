@@ -94,6 +94,12 @@ impl PartitionFiles {
         self.add_missing(needed);
     }
 
+    /// Returns the names and sizes of the files.
+    pub fn names_and_lengths(&self) -> impl Iterator<Item = (&str, u64)> {
+        let bases = self.base_files.iter().map(|base| (base.name.name.as_str(), base.len));
+        bases.chain(self.log_files.iter().map(|log| (log.name.name.as_str(), log.len)))
+    }
+
     /// Returns the names of the files.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let bases = self.base_files.iter().map(|base| base.name.name.as_str());

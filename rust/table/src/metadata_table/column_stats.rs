@@ -11,8 +11,7 @@
 //! | a slice with logs | no custom merger or payload | they may compute values |
 //! | the column | has had one name, is no meta column except the key | a record is found by the column's name at that time |
 //!
-//! If a condition is not satisfied, the slice is read. `partition_stats` is not used: its records do not name the files
-//! that they describe.
+//! If a condition is not satisfied, the slice is read.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,7 +31,7 @@ use mortice_formats::filter::{BoundFilter, Filter};
 
 /// The partition of the metadata table with column bounds.
 pub const COLUMN_STATS: &str = "column_stats";
-const STATS: &str = "ColumnStatsMetadata";
+pub(super) const STATS: &str = "ColumnStatsMetadata";
 
 /// The input of data skipping by column statistics.
 #[derive(Debug)]
@@ -48,11 +47,11 @@ pub struct DataSkipping<'a> {
 }
 
 /// A file, by the ordinal of the column and of the file.
-type RequestedStats = HashMap<String, (usize, usize)>;
+pub(super) type RequestedStats = HashMap<String, (usize, usize)>;
 
 impl DataSkipping<'_> {
     /// Returns the part of the filter that bounds can evaluate; `None` if they cannot evaluate any.
-    fn answerable(&self) -> Result<Option<(BoundFilter, BTreeSet<usize>)>> {
+    pub(super) fn answerable(&self) -> Result<Option<(BoundFilter, BTreeSet<usize>)>> {
         let is_usable = |column: usize| {
             let Some(field) = self.types.fields().get(column) else { return false };
             let name = field.name();
@@ -64,7 +63,15 @@ impl DataSkipping<'_> {
         Ok((!filter.is_empty()).then_some((filter, columns)))
     }
 
-    fn type_of(&self, column: usize) -> Option<(&str, &DataType)> {
+    /// Returns true if bounds can evaluate a part of the filter.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the filter does not fit the columns.
+    pub fn may_answer(&self) -> Result<bool> {
+        Ok(self.answerable()?.is_some())
+    }
+
+    pub(super) fn type_of(&self, column: usize) -> Option<(&str, &DataType)> {
         self.types.fields().get(column).map(|field| (field.name().as_str(), field.data_type()))
     }
 }
@@ -118,9 +125,19 @@ impl MetadataTable {
                 files.iter().enumerate().map(|(at, (partition, file))| (keys.key(partition, file), (*column, at))),
             );
         }
-        let Some(wrappers) = Wrappers::from_schema(self.schema(), STATS) else { return Err(misfit()) };
-        for batch in self.rows_of_keys(COLUMN_STATS, &[KEY, STATS], &wanted.keys().cloned().collect())? {
-            note(&batch, &wrappers, &wanted, stats)?;
+        self.stored_stats((COLUMN_STATS, STATS), &wanted, stats)
+    }
+
+    /// Reads the statistics of records of a partition, by their keys.
+    pub(super) fn stored_stats(
+        &self,
+        (partition, field): (&str, &str),
+        wanted: &RequestedStats,
+        stats: &mut BTreeMap<usize, Vec<Option<FileStats>>>,
+    ) -> Result<()> {
+        let Some(wrappers) = Wrappers::from_schema(self.schema(), field) else { return Err(misfit()) };
+        for batch in self.rows_of_keys(partition, &[KEY, field], &wanted.keys().cloned().collect())? {
+            note(&batch, &wrappers, wanted, stats)?;
         }
         Ok(())
     }

@@ -29,6 +29,17 @@ pub enum SelectedRows<'a> {
     Part(PartitionPart),
     /// Those of these keys.
     Keys(&'a BTreeSet<String>),
+    /// Those whose keys begin with one of these.
+    Prefixes(KeyPrefixes<'a>),
+}
+
+/// Prefixes of keys.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyPrefixes<'a> {
+    /// The prefixes.
+    pub prefixes: &'a BTreeSet<String>,
+    /// Whether the file group of a key is chosen by its prefix, not by the whole key.
+    pub are_hashed: bool,
 }
 
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
@@ -48,6 +59,9 @@ pub trait MetadataRows: Send + Sync {
         columns: &[&str],
         each: EachBatch<'_>,
     ) -> Result<()>;
+
+    /// Makes sure that a partition has the files that the commits to the metadata table wrote to it.
+    fn check_index(&self, partition: &str) -> Result<()>;
 
     /// Returns the rows of these keys in the base files of a partition.
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>>;
@@ -71,12 +85,6 @@ impl MetadataTable {
         let is_ahead = is_ahead(table, rows.timeline());
         let is_newer = is_newer(table, rows.timeline());
         Ok(Self { rows, schema, is_ahead, is_newer })
-    }
-
-    /// Returns true if it has writes that were not completed when the table's timeline was read: its indexes may
-    /// contain them.
-    pub(super) fn is_ahead(&self) -> bool {
-        self.is_ahead
     }
 
     /// Returns true if it has writes that the table's timeline, as it was read, does not have: records of pending
@@ -116,6 +124,20 @@ impl MetadataTable {
         each: EachBatch<'_>,
     ) -> Result<()> {
         self.rows.for_each_batch(partition, rows, columns, each)
+    }
+
+    /// Makes sure that an index can answer for the table as it was opened: that it has no commits which the table's
+    /// timeline lacks, and the files of all commits to it. What an index has of files is not checked: it may be stale,
+    /// but not wrong, if a file that it does not know is read.
+    ///
+    /// # Errors
+    /// `InvalidTable`, with what is wrong; errors of reading commits to the metadata table.
+    pub fn check_index(&self, partition: &str) -> Result<Option<&'static str>> {
+        if self.is_ahead {
+            return Ok(Some("the index is ahead of the table's timeline"));
+        }
+        self.rows.check_index(partition)?;
+        Ok(None)
     }
 
     /// Returns the rows that the given keys have in base files.

@@ -9,7 +9,6 @@
 //! example) do not always update the index. So a missing key proves nothing. The index also has only one location of a
 //! key; writers without a global index may have left another record of the key in another partition.
 
-use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,15 +18,12 @@ use arrow_array::{Array, RecordBatch, StructArray};
 
 use super::open::{KEY, MetadataTable, SelectedRows};
 use super::shard::PartitionPart;
-use crate::file_group::FileSlice;
 use mortice_base::error::{Error, Result};
 
 /// The partition of the metadata table with the index.
 pub const RECORD_INDEX: &str = "record_index";
 const LOCATION: &str = "recordIndexMetadata";
 const COLUMNS: [&str; 2] = [KEY, LOCATION];
-/// File groups by key: several if there is one index per partition (Hudi 1.1 and later).
-type Locations = BTreeMap<String, BTreeSet<String>>;
 /// The file index of an id without one.
 const NO_INDEX: i32 = -1;
 
@@ -39,6 +35,16 @@ pub struct KeyLocation<'a> {
     pub partition: &'a str,
     /// The file group.
     pub file_id: String,
+}
+
+/// Where the index has some keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredGroups {
+    /// The partitions of file groups, by their ids. A key has several groups if there is one index per partition (Hudi
+    /// 1.1 and later).
+    pub groups: BTreeMap<String, String>,
+    /// The keys that the index does not have.
+    pub missing: BTreeSet<String>,
 }
 
 /// Takes locations of keys.
@@ -78,41 +84,23 @@ impl MetadataTable {
         Ok(())
     }
 
-    /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not
-    /// tell.
+    /// Returns the file groups of keys. The index must have been checked ([`MetadataTable::check_index`]).
     ///
     /// # Errors
     /// Errors of reading the metadata table.
-    pub fn slices_of_keys(
-        &self,
-        keys: &BTreeSet<String>,
-        slices: &[impl Borrow<FileSlice>],
-    ) -> Result<std::result::Result<BTreeSet<String>, String>> {
-        if self.is_ahead() {
-            return Ok(Err("the index is ahead of the table's timeline".to_owned()));
-        }
-        let mut found = Locations::new();
+    pub fn groups_of_keys(&self, keys: &BTreeSet<String>) -> Result<StoredGroups> {
+        let mut found = StoredGroups::default();
+        let mut known = BTreeSet::new();
         for batch in self.rows_of_keys(RECORD_INDEX, &COLUMNS, keys)? {
-            locations(&batch, &mut found)?;
+            for_each(&batch, &mut |location| {
+                known.insert(location.key.to_owned());
+                found.groups.entry(location.file_id).or_insert_with(|| location.partition.to_owned());
+                Ok(())
+            })?;
         }
-        let known: BTreeSet<&str> = slices.iter().map(|slice| slice.borrow().file_id.as_str()).collect();
-        let missing = keys.iter().filter(|key| !found.contains_key(*key)).count();
-        if missing > 0 {
-            return Ok(Err(format!("{missing} of {} keys are not in the index", keys.len())));
-        }
-        let mut places = found.iter().flat_map(|(key, groups)| groups.iter().map(move |group| (key, group)));
-        if let Some((key, gone)) = places.find(|(_, group)| !known.contains(group.as_str())) {
-            return Ok(Err(format!("the key {key:?} is in file group {gone}, which the query does not read")));
-        }
-        Ok(Ok(found.into_values().flatten().collect()))
+        found.missing = keys.difference(&known).cloned().collect();
+        Ok(found)
     }
-}
-
-fn locations(batch: &RecordBatch, found: &mut Locations) -> Result<()> {
-    for_each(batch, &mut |location| {
-        found.entry(location.key.to_owned()).or_default().insert(location.file_id);
-        Ok(())
-    })
 }
 
 fn for_each(batch: &RecordBatch, each: EachLocation<'_>) -> Result<()> {

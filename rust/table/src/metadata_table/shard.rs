@@ -44,7 +44,7 @@ pub fn keys_of_groups<'a>(ids: &[&str], keys: &'a BTreeSet<String>) -> Option<Ve
     let count = u32::try_from(ids.len()).ok().filter(|count| *count > 1)?;
     let mut places: Vec<(&str, usize)> = ids.iter().copied().zip(0..).collect();
     places.sort_unstable();
-    let prefix = places.first().and_then(|(id, _)| id.split('0').next()).unwrap_or_default();
+    let prefix = places.first().and_then(|(id, _)| id.strip_suffix("0000-0"))?;
     let is_numbered = |(number, (id, _)): (usize, &(&str, usize))| *id == format!("{prefix}{number:0DIGITS$}-0");
     if !places.iter().enumerate().all(is_numbered) {
         return None;

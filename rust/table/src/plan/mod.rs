@@ -6,6 +6,7 @@
 //! | `pinned_table` | an opened table as a value that is sent to other processes |
 //! | `known_schema` | a cache of its schema |
 //! | `slices/` | the file slices of a query, or of a writer: listed, pruned, checked |
+//! | `indexes/` | the indexes of the metadata table, which leave out file slices |
 //! | `ranges/` | queries of a range of commits |
 //! | `query_kind` | the kinds of queries, each with its own options |
 //! | `query_options` | the options of all kinds |
@@ -24,6 +25,7 @@
 mod base_rows;
 mod base_share;
 mod columns;
+mod indexes;
 mod known_schema;
 mod open_table;
 mod path_columns;

@@ -45,7 +45,7 @@ impl OpenTable {
             form: RowForm::MERGED,
             schema_at: None,
             path_columns: PathColumns::default(),
-            uses_record_index: false,
+            is_latest: false,
         };
         let latest = self.timeline.latest_visible().filter(|latest| *latest > instant).unwrap_or(instant);
         let mut instants = self.timeline.instant_filter(Some(latest));

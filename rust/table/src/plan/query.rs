@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use arrow_schema::SchemaRef;
 
 use super::columns::{columns, marking, projected};
+use super::indexes::{FileStatistics, IndexUses, KeyLookup};
 use super::known_schema::KnownSchema;
 use super::open_table::OpenTable;
 use super::query_kind::RowForm;
@@ -31,8 +32,8 @@ pub(super) struct ScanRequest<'a> {
     /// The instant of the schema; `None` is the latest.
     pub(super) schema_at: Option<RequestedTime>,
     pub(super) path_columns: PathColumns,
-    /// Whether the record index may prune slices.
-    pub(super) uses_record_index: bool,
+    /// Whether the query is of the merged rows of the latest commit, of which some indexes are.
+    pub(super) is_latest: bool,
 }
 
 /// The columns of a query.
@@ -162,21 +163,28 @@ impl OpenTable {
         request: ScanRequest<'_>,
         find: impl FnOnce(Option<&PartitionFilter>) -> Result<SelectedSlices>,
     ) -> Result<Scan> {
-        let ScanRequest { name, options, form, schema_at, path_columns, uses_record_index } = request;
+        let ScanRequest { name, options, form, schema_at, path_columns, is_latest } = request;
         let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
             self.columns_of(options, form, schema_at.as_ref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
         let SelectedSlices { mut slices, instants, range, partitions, listing, commits_by_block } =
             find(wanted.as_ref())?;
         let found_slices = slices.len();
-        let record_index =
-            if uses_record_index { self.by_record_index(&mut slices, &types, &options.filter) } else { None };
+        let mut indexes = IndexUses::default();
         // If columns were renamed, the statistics of a name may be those of another column; marked deletes have columns
         // of their own.
         let is_of_files = range.is_none() && evolution.is_none() && !form.with_deletes;
         let not_of_files = || path_columns.taken.iter().cloned().chain(columns_in_millis(&schema)).collect::<Vec<_>>();
-        let column_stats =
-            if is_of_files { self.by_column_stats(&mut slices, &types, options, &not_of_files()) } else { None };
+        let filter_columns = options.filter.columns();
+        if is_of_files && !filter_columns.is_empty() {
+            let not_of_files = not_of_files();
+            let not_of_files = not_of_files.as_slice();
+            let lookup = KeyLookup { types: &types, options, wanted: wanted.as_ref(), not_of_files, is_latest };
+            if !self.by_lookups(&mut slices, &lookup, &mut indexes)? {
+                let query = FileStatistics { types: &types, schema: &schema, options, not_of_files, is_latest };
+                self.by_statistics(&mut slices, &query, &mut indexes);
+            }
+        }
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let query = Arc::new(Query {
             uri: self.uri.clone(),
@@ -212,8 +220,7 @@ impl OpenTable {
             between: None,
             partitions,
             listing,
-            record_index,
-            column_stats,
+            indexes,
             slices_pruned,
             description: None,
         })

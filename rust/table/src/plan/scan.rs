@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::base_share::base_share;
+use super::indexes::IndexUses;
 use super::slices::file_slices::{ListingSource, PartitionCounts};
 use crate::read::Stream;
 use crate::split::{DeleteOutput, Query, Split, divided};
@@ -24,11 +25,9 @@ pub struct Scan {
     pub(super) between: Option<TimelineRange>,
     pub(super) partitions: PartitionCounts,
     pub(super) listing: ListingSource,
-    /// The result of the record index, if it was used.
-    pub(super) record_index: Option<String>,
-    /// The result of column statistics, if they were used.
-    pub(super) column_stats: Option<String>,
-    /// The number of file slices that both have pruned.
+    /// What indexes of the metadata table did.
+    pub(super) indexes: IndexUses,
+    /// The number of file slices that they have pruned.
     pub(super) slices_pruned: usize,
     /// What `explain` returned in the process that planned the query, if it was another one.
     pub(super) description: Option<String>,
@@ -49,8 +48,7 @@ impl Scan {
             between: None,
             partitions: PartitionCounts::default(),
             listing: ListingSource::default(),
-            record_index: None,
-            column_stats: None,
+            indexes: IndexUses::default(),
             slices_pruned: 0,
             description: Some(description),
         }
@@ -97,8 +95,7 @@ impl Scan {
             between: self.between.clone(),
             partitions: self.partitions,
             listing: self.listing.clone(),
-            record_index: self.record_index.clone(),
-            column_stats: self.column_stats.clone(),
+            indexes: self.indexes.clone(),
             slices_pruned: self.slices_pruned,
             description: self.description.clone(),
         }
@@ -139,6 +136,12 @@ impl Scan {
         Stream::new(self.schema(), self.splits.clone(), threads).after_pruning(self.slices_pruned)
     }
 
+    /// Returns sentences about indexes that are damaged, or behind the timeline, and were not used.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.indexes.warnings
+    }
+
     /// Describes what will be read and how it is merged, for display.
     #[must_use]
     pub fn explain(&self) -> String {
@@ -166,10 +169,8 @@ impl Scan {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n  {name:<10} {value}");
         }
-        for (name, result) in [("record index", &self.record_index), ("column stats", &self.column_stats)] {
-            if let Some(result) = result {
-                let _ = write!(text, "\n  {name:<10} {result}");
-            }
+        for (name, result) in &self.indexes.lines {
+            let _ = write!(text, "\n  {name:<10} {result}");
         }
         text
     }

@@ -80,8 +80,7 @@ impl OpenTable {
             form,
             schema_at: as_of.clone(),
             path_columns: self.path_columns(RowKind::Merged),
-            // The record index has the location of the merged row of a key as of now.
-            uses_record_index: form == RowForm::MERGED && as_of.is_none(),
+            is_latest: form == RowForm::MERGED && as_of.is_none(),
         };
         let scan = self.scan(request, find)?;
         let merging = form.merged || self.options.semantics == MergeSemantics::V0x;
@@ -104,7 +103,7 @@ impl OpenTable {
             form: RowForm::MERGED,
             schema_at: as_of.clone(),
             path_columns: self.path_columns(RowKind::Base),
-            uses_record_index: false,
+            is_latest: false,
         };
         self.scan(request, find)
     }

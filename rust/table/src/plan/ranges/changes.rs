@@ -42,7 +42,7 @@ impl OpenTable {
             form: RowForm::MERGED,
             schema_at: None,
             path_columns: self.path_columns(RowKind::Changes),
-            uses_record_index: false,
+            is_latest: false,
         };
         let mut scan = self.scan(request, |_| Ok(SelectedSlices { instants, ..SelectedSlices::default() }))?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };

@@ -69,8 +69,7 @@ impl OpenTable {
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
         let find = |wanted: Option<&_>| self.slices_in(written, &timeline_range, range, wanted.filter(|_| !is_encoded));
         let form = RowForm::from(range.rows);
-        let request =
-            ScanRequest { name: "incremental", options, form, schema_at, path_columns, uses_record_index: false };
+        let request = ScanRequest { name: "incremental", options, form, schema_at, path_columns, is_latest: false };
         let mut scan = self.scan(request, find)?;
         let merging = form.merged && options.merger.is_none();
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {

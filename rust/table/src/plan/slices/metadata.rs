@@ -1,14 +1,15 @@
 //! Opens a table's metadata table. It is planned and read like any table: as a snapshot of one of its partitions.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_array::RecordBatch;
 
 use super::file_slices::SelectedSlices;
-use crate::file_group::{FileSlice, FileSystemView, files_of};
+use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{
-    EachBatch, FILES, FOLDER, KEY, MetadataRows, MetadataTable, SelectedRows, check_log_files, pending, shard, uri_of,
+    EachBatch, FILES, FOLDER, KEY, KeyPrefixes, MetadataRows, MetadataTable, SelectedRows, check_index_files,
+    check_log_files, pending, shard, uri_of,
 };
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
@@ -22,7 +23,7 @@ use crate::timeline::Timeline;
 use mortice_avro::Schema;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
-use mortice_formats::filter::{Filter, Literal, Operator, Term};
+use mortice_formats::filter::{Filter, KeyFilter, Literal, Operator, Term};
 use mortice_merge::config::{MergeSemantics, OnCorrupt, OnDamage, ReadOptions};
 use mortice_storage::{Storage, StorageOptions, SubfolderStorage, parallel};
 
@@ -92,7 +93,7 @@ pub(in crate::plan) fn from_table(mut table: OpenTable, timeline: &Timeline) -> 
         }
     };
     let written = timeline.completed_writes().map(|write| write.requested_time.clone()).collect();
-    let rows = MetadataTableRows { table, pending: pending(timeline), written };
+    let rows = MetadataTableRows { table, pending: pending(timeline), written, listed: Mutex::default() };
     MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
 }
 
@@ -113,6 +114,15 @@ struct MetadataTableRows {
     pending: BTreeSet<RequestedTime>,
     /// The completed writes of the table.
     written: BTreeSet<RequestedTime>,
+    /// The files of partitions that were read.
+    listed: Mutex<HashMap<String, Arc<ListedPartition>>>,
+}
+
+/// The files of a partition, and the slices of the timeline.
+struct ListedPartition {
+    files: PartitionFiles,
+    slices: Slices,
+    is_checked: OnceLock<()>,
 }
 
 impl MetadataRows for MetadataTableRows {
@@ -138,8 +148,19 @@ impl MetadataRows for MetadataTableRows {
         let scan = match rows {
             SelectedRows::Part(part) => self.plan(partition, columns, |slices| part.selected(slices)),
             SelectedRows::Keys(keys) => self.plan_of_keys(partition, columns, keys, |slices| slices),
+            SelectedRows::Prefixes(prefixes) => self.plan_of_prefixes(partition, columns, prefixes),
         }?;
         self.map_splits(&scan, |mut reader| reader.try_for_each(|batch| each(&batch?))).map(drop)
+    }
+
+    fn check_index(&self, partition: &str) -> Result<()> {
+        let listed = self.listed(partition)?;
+        if listed.is_checked.get().is_none() {
+            let threads = self.table.storage.requests_at_once();
+            check_index_files(&listed.files, &self.table.timeline, &self.written, threads)?;
+            let _ = listed.is_checked.set(());
+        }
+        Ok(())
     }
 
     fn base_rows(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
@@ -164,7 +185,7 @@ impl MetadataTableRows {
             form: RowForm::MERGED,
             schema_at: None,
             path_columns: PathColumns::default(),
-            uses_record_index: false,
+            is_latest: false,
         };
         let mut scan = self.table.scan(request, |_| {
             let found = self.slices(partition)?;
@@ -188,7 +209,19 @@ impl MetadataTableRows {
         select: impl FnOnce(Slices) -> Slices,
     ) -> Result<Scan> {
         let scan = self.plan(partition, columns, select)?;
-        Ok(Scan { splits: splits_of_keys(scan.splits, keys)?, ..scan })
+        let filter_of = |keys: Vec<&str>| {
+            let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
+            Ok(Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]))
+        };
+        Ok(Scan { splits: splits_of_keys(scan.splits, (keys, true), &filter_of)?, ..scan })
+    }
+
+    /// Plans to read only the rows of keys with these prefixes.
+    fn plan_of_prefixes(&self, partition: &str, columns: &[&str], wanted: KeyPrefixes<'_>) -> Result<Scan> {
+        let scan = self.plan(partition, columns, |slices| slices)?;
+        let filter_of = |prefixes: Vec<&str>| KeyFilter::filter_of_prefixes(KEY, prefixes);
+        let keys = (wanted.prefixes, wanted.are_hashed);
+        Ok(Scan { splits: splits_of_keys(scan.splits, keys, &filter_of)?, ..scan })
     }
 
     fn read(&self, scan: &Scan) -> Result<Vec<RecordBatch>> {
@@ -213,28 +246,46 @@ impl MetadataTableRows {
         let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
+        let slices = self.listed(partition)?.slices.clone();
+        // From version 8 each file is of one instant; but that may be pending on the table's timeline.
+        Ok(SelectedSlices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
+    }
+
+    /// Lists a partition when it is first read. Its timeline is fixed, and so are its slices.
+    fn listed(&self, partition: &str) -> Result<Arc<ListedPartition>> {
+        if let Some(listed) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(partition) {
+            return Ok(Arc::clone(listed));
+        }
+        let table = &self.table;
+        let view = FileSystemView::new(&table.timeline, &table.config, None)?;
         let files = files_of(table.storage.as_ref(), partition)?;
         let slices = view.slices(&files)?;
         if partition == FILES {
             check_log_files(&files, &slices, &table.timeline, &self.written)?;
         }
         let slices = slices.into_iter().map(Arc::new).collect();
-        // From version 8 each file is of one instant; but that may be pending on the table's timeline.
-        Ok(SelectedSlices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
+        let listed = Arc::new(ListedPartition { files, slices, is_checked: OnceLock::new() });
+        let mut known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(partition.to_owned(), Arc::clone(&listed));
+        Ok(listed)
     }
 }
 
+/// Makes a filter of keys, or of prefixes of keys.
+type FilterOf<'a> = &'a dyn Fn(Vec<&str>) -> Result<Filter>;
+
 /// Returns the splits that can have rows of these keys, each of the keys that it can have: a filter takes time and
-/// memory by the number of its keys.
-fn splits_of_keys(splits: Vec<Split>, keys: &BTreeSet<String>) -> Result<Vec<Split>> {
-    let query_of = |split: &Split, keys: Vec<&str>| {
-        let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
-        let filter = Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]);
-        Ok(Arc::new(Query { filter, ..Query::clone(&split.query) }))
-    };
+/// memory by the number of its keys. If the keys are not hashed, each split can have any of them.
+fn splits_of_keys(
+    splits: Vec<Split>,
+    (keys, are_hashed): (&BTreeSet<String>, bool),
+    filter_of: FilterOf<'_>,
+) -> Result<Vec<Split>> {
+    let query_of =
+        |split: &Split, keys: Vec<&str>| Ok(Arc::new(Query { filter: filter_of(keys)?, ..Query::clone(&split.query) }));
     let ids: Vec<&str> = splits.iter().map(|split| split.slice.file_id.as_str()).collect();
-    let Some(assigned) = shard::keys_of_groups(&ids, keys) else {
-        let Some(first) = splits.first() else { return Ok(splits) };
+    let Some(assigned) = are_hashed.then(|| shard::keys_of_groups(&ids, keys)).flatten() else {
+        let Some(first) = splits.first().filter(|_| !keys.is_empty()) else { return Ok(Vec::new()) };
         let query = query_of(first, keys.iter().map(String::as_str).collect())?;
         return Ok(splits.into_iter().map(|split| Split { query: Arc::clone(&query), ..split }).collect());
     };

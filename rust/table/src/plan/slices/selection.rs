@@ -11,13 +11,11 @@ use super::lost_files::LostFiles;
 use super::partition_filter::PartitionFilter;
 use crate::bootstrap;
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles};
-use crate::metadata_table::{COLUMN_STATS, DataSkipping, MetadataTable, RECORD_INDEX};
+use crate::metadata_table::MetadataTable;
 use crate::plan::open_table::OpenTable;
-use crate::plan::query_options::QueryOptions;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::{RequestedTime, meta_columns};
-use mortice_formats::filter::{Filter, KeyFilter};
-use mortice_merge::config::TimelineLayout;
+use mortice_base::names::RequestedTime;
+use mortice_formats::filter::Filter;
 
 /// The slices of a listed partition.
 struct ListedSlices {
@@ -138,66 +136,6 @@ impl OpenTable {
     /// Those of opening a table; `InvalidTable` if it lags behind the table's newest write.
     pub fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
         self.lister().metadata_table()
-    }
-
-    /// Leaves out slices without rows of the keys that a filter names, by the record index; and a description of what
-    /// it found.
-    pub(in crate::plan) fn by_record_index(
-        &self,
-        slices: &mut Vec<Arc<FileSlice>>,
-        types: &Schema,
-        filter: &Filter,
-    ) -> Option<String> {
-        let lister = self.lister();
-        if !self.options.record_index || !lister.has(RECORD_INDEX) {
-            return None;
-        }
-        let key_field = self.key_field(types);
-        let columns = [Some(meta_columns::RECORD_KEY), key_field.as_deref()];
-        let of_column = |column: &str| match KeyFilter::from_filter(filter, column) {
-            KeyFilter::Keys(keys) => keys.into_iter().map(String::from_utf8).collect::<Result<_, _>>().ok(),
-            KeyFilter::All | KeyFilter::Prefixes(_) => None,
-        };
-        let keys = columns.into_iter().flatten().find_map(of_column)?;
-        let found = lister.metadata_table();
-        match found.and_then(|metadata| metadata.slices_of_keys(&keys, slices).map_err(Arc::new)) {
-            Ok(Ok(groups)) => {
-                slices.retain(|slice| groups.contains(&slice.file_id));
-                Some(format!("{} keys in {} file groups", keys.len(), groups.len()))
-            }
-            Ok(Err(why)) => Some(format!("not used: {why}")),
-            Err(error) => Some(format!("not used: {error}")),
-        }
-    }
-
-    /// Prunes slices whose files have no matching row, by column statistics. Returns a description of the result.
-    /// `over_logs` is true if log records are read.
-    pub(in crate::plan) fn by_column_stats(
-        &self,
-        slices: &mut Vec<Arc<FileSlice>>,
-        types: &Schema,
-        options: &QueryOptions,
-        not_of_files: &[String],
-    ) -> Option<String> {
-        let lister = self.lister();
-        let is_asked = self.options.prune && self.options.column_stats && !options.filter.is_empty();
-        // For a single slice, opening its files is as fast.
-        if !is_asked || slices.len() < 2 || !lister.has(COLUMN_STATS) {
-            return None;
-        }
-        let over_logs =
-            self.config.layout() == TimelineLayout::V2 && options.merger.is_none() && self.merge.custom().is_none();
-        let skipping = DataSkipping { types, filter: &options.filter, not_of_files, over_logs };
-        let found = lister.metadata_table();
-        match found.and_then(|metadata| metadata.may_hold(slices, &skipping).map_err(Arc::new)) {
-            Ok(None) => None,
-            Ok(Some(may_hold)) => {
-                let (all, mut may_hold) = (slices.len(), may_hold.into_iter());
-                slices.retain(|_| may_hold.next().unwrap_or(true));
-                Some(format!("{} of {all} file slices left out", all - slices.len()))
-            }
-            Err(error) => Some(format!("not used: {error}")),
-        }
     }
 
     /// Returns the filter on partition paths; `None` if all partitions are read.

@@ -190,7 +190,7 @@ impl OpenTable {
             form: RowForm::MERGED,
             schema_at: None,
             path_columns: PathColumns::default(),
-            uses_record_index: false,
+            is_latest: false,
         };
         let latest = self.timeline.latest_visible();
         self.scan(request, |_| {
