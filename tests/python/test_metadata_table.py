@@ -193,7 +193,7 @@ def test_keys_are_looked_up_in_the_record_index(name, count, table_of):
     for start in range(0, len(keys) - count, 9):
         some = keys[start : start + count]
         arguments = {"filters": [("_hoodie_record_key", "in", some)]}
-        scan = mortice.Table(path, read_options=mortice.ReadOptions(use_record_index=True)).snapshot(**arguments)
+        scan = mortice.Table(path).snapshot(**arguments)
         expected = rows.filter(pc.is_in(rows["_hoodie_record_key"], pa.array(some)))
         assert_same_result(expected, scan.to_arrow())
         file_ids = {name.split("_")[0] for name in expected["_hoodie_file_name"].to_pylist()}
@@ -207,8 +207,9 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
     key = rows["_hoodie_record_key"][0].as_py()
     filters = [("_hoodie_record_key", "in", [key, "no such key"])]
     # Column statistics contain keys, too.
-    table = mortice.Table(path, read_options=mortice.ReadOptions(use_record_index=True, use_column_stats=False))
-    without = mortice.Table(path, read_options=mortice.ReadOptions(use_column_stats=False))
+    table = mortice.Table(path, read_options=mortice.ReadOptions(use_column_stats=False))
+    options = mortice.ReadOptions(use_record_index=False, use_column_stats=False)
+    without = mortice.Table(path, read_options=options)
     all_splits = len(without.snapshot().splits())
 
     def reads_all_slices(scan):
@@ -225,7 +226,8 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
     assert used_record_index(table.snapshot(emit_deletes=True, **one)) is None
     assert used_record_index(table.snapshot(merge=False, **one)) is None
     (metadata_of(path) / "record_index").rename(path / ".hoodie" / "elsewhere")
-    scan = table.snapshot(**one)
+    with pytest.warns(UserWarning, match="does not use the record index"):
+        scan = table.snapshot(**one)
     assert "not used" in used_record_index(scan)
     assert_same_result(rows.filter(pc.equal(rows["_hoodie_record_key"], key)), scan.to_arrow())
 
@@ -234,7 +236,5 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
 def test_an_index_that_is_ahead_of_the_table_is_not_used(name, copy_of):
     path = copy_of(name)
     newest_completed(path).unlink()
-    scan = mortice.Table(path, read_options=mortice.ReadOptions(use_record_index=True)).snapshot(
-        filters=[("_hoodie_record_key", "=", "x")]
-    )
+    scan = mortice.Table(path).snapshot(filters=[("_hoodie_record_key", "=", "x")])
     assert "ahead" in used_record_index(scan)
