@@ -1495,7 +1495,7 @@ class Table(metaclass=_TableClass):
         return self._native.plan_restore(_requested_time(instant), checked_options(options))
 
     def upgrade(self, to: int = 9, options: Options | None = None) -> UpgradeResult:
-        """Brings the table to a later version, as Hudi does: 6 to 8, 8 to 9, or several steps at once.
+        """Brings the table to a later version, as Hudi does: up to 5 to 6, 6 to 8, 8 to 9, or several steps at once.
 
             table.plan_upgrade(9).properties
             table.upgrade(9)
@@ -1507,10 +1507,10 @@ class Table(metaclass=_TableClass):
 
         Args:
             to: The version afterwards. A table that has it gets what an upgrade that was stopped has not done.
-            options: Options by Hudi's names: those of the lock, if the table has several writers, and of compactions.
-
+            options: Options by Hudi's names: of the lock, if there are several writers, of compactions, and of keys and
+                partitions up to version 2, which does not store them all.
         Raises:
-            InvalidArgumentError: The table has a later version.
+            InvalidArgumentError: The table has a later version, or does not store what no option names.
             UnsupportedError: There is no such step, or the table has what the version does not have, by name.
             WriteConflictError: Another writer is writing.
         """

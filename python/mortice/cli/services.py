@@ -201,7 +201,7 @@ def _show_built(target: Target, built: native.MetadataResult, *, dry_run: bool) 
 @click.option("--to", metavar="VERSION", type=int, default=9, show_default=True, help="The table version afterwards.")
 @service("upgrade", LOCK)
 def upgrade(target: Target, done: native.UpgradeResult, *, is_plan: bool) -> None:
-    """Bring a table to a later version: 6 to 8, 8 to 9.
+    """Bring a table to a later version: up to 5 to 6, 6 to 8, 8 to 9.
 
     Rolls failed writes back and merges all logs into base files first. No row changes.
     """

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import tarfile
 import zipfile
 
 import pyarrow as pa
@@ -12,23 +11,18 @@ import pytest
 import mortice
 from mortice import InvalidArgumentError, UnsupportedError, WriteConflictError
 from mortice.cli.main import main
+from support.tables.upgraded import HUDI, decompressed
 from support.tables.written import CHANGED, FIRST, NO_SMALL_FILES, both, content, new_table, rows
 
-HUDI = pathlib.Path(__file__).parents[2] / "data" / "upgrades"
 CASES = sorted(path.name.removesuffix(".tar.xz") for path in HUDI.glob("*.tar.xz"))
 OF_METADATA = {
     # Hudi's default indexes are built by its writer, not by the upgrade.
     "hoodie.table.metadata.partitions",
+    "hoodie.table.metadata.partitions.inflight",
     "hoodie.table.index.defs.path",
 }
 SHOWN = ["_hoodie_commit_time", "id", "city", "ts", "v"]
 STEPS = [(6, 8), (6, 9), (8, 9), (9, 8), (9, 6), (8, 6), (6, 10), (9, 10)]
-
-
-def decompressed(name, folder):
-    with tarfile.open(HUDI / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return mortice.Table(folder)
 
 
 def timeline_files(table):
@@ -50,17 +44,19 @@ def test_properties_timeline_and_rows_are_those_of_hudi(name, tmp_path):
     to, hudi = int(name.rsplit("_", 1)[1]), json.loads((HUDI / f"{name}.json").read_text())
     archived = [(one.requested_time, one.action) for one in table.timeline.archived]
     known = {one.requested_time for one in table.timeline}
-    done = change(table, to)
+    done = change(table, to, options=hudi.get("options"))
     table = mortice.Table(tmp_path)
     assert table.version == to
     expected = {key: value for key, value in hudi["after"].items() if key not in OF_METADATA}
     assert {key: value for key, value in table.properties.items() if key not in OF_METADATA} == expected
-    assert set(table.properties["hoodie.table.metadata.partitions"].split(",")) == set(done.rebuilt)
+    partitions = table.properties.get("hoodie.table.metadata.partitions", "")
+    assert set(filter(None, partitions.split(","))) == set(done.rebuilt)
     # Hudi's compaction has a time of its own.
     of_hudi = [file for file in hudi["timeline"] if file.split(".")[0].split("_")[0] in known]
     assert without(timeline_files(table), done.compactions) == of_hudi
     assert [(one.requested_time, one.action) for one in table.timeline.archived] == archived
-    found = table.snapshot(columns=SHOWN).to_arrow().select(SHOWN).to_pylist()
+    shown = hudi.get("columns", SHOWN)
+    found = table.snapshot(columns=shown).to_arrow().select(shown).to_pylist()
     assert sorted([str(value) for value in row.values()] for row in found) == hudi["rows"]
 
 

@@ -57,8 +57,18 @@ fn instants(table: &Table) -> BTreeSet<(String, String)> {
     all.map(|one| (one.requested_time.to_string(), one.action.to_string())).collect()
 }
 
+/// Makes an older table of one of version 6.
+fn set_version(table: &Table, version: u8) {
+    let path = table.folder.path().join(".hoodie/hoodie.properties");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, text.replace("hoodie.table.version=6", &format!("hoodie.table.version={version}"))).unwrap();
+}
+
 fn stop_everywhere(from: u8, to: u8, table_type: TableType, is_lost: bool) -> usize {
-    let origin = written(from, table_type);
+    let origin = written(from.max(6), table_type);
+    if from < 6 {
+        set_version(&origin, from);
+    }
     let (rows, before) = (origin.rows(false), instants(&origin));
     for stopped in stops(97) {
         let context = format!("{from} to {to}, {table_type:?}, stopped at {stopped}, lost {is_lost}");
@@ -68,9 +78,10 @@ fn stop_everywhere(from: u8, to: u8, table_type: TableType, is_lost: bool) -> us
         let (changes, mut expected) = (store.changes(), rows.clone());
         let is_done = changes <= stopped;
         assert!(done.is_ok() || !is_done, "{context}: {:?}", done.err());
-        assert!([from, to].contains(&now(&table).version), "{context}");
+        // A table below version 6 is brought to 6 first.
+        assert!([from, from.max(6), to].contains(&now(&table).version), "{context}");
         now(&table).check_rows(&expected, &context);
-        if stopped % 2 == 1 {
+        if stopped % 2 == 1 && now(&table).version >= 6 {
             now(&table).upsert(&[NEXT], &[]);
             expected.insert((NEXT.0.to_owned(), NEXT.2));
             now(&table).check_rows(&expected, &format!("{context}, then a write"));
@@ -104,6 +115,12 @@ fn a_change_of_the_layout_goes_on_wherever_it_was_stopped() {
 fn a_change_of_properties_goes_on_wherever_it_was_stopped() {
     assert!(stop_everywhere(8, 9, TableType::MergeOnRead, false) > 10);
     assert!(stop_everywhere(9, 8, TableType::MergeOnRead, true) > 10);
+}
+
+#[test]
+fn a_table_below_version_6_goes_on_wherever_it_was_stopped() {
+    assert!(stop_everywhere(5, 9, TableType::MergeOnRead, true) > 40);
+    assert!(stop_everywhere(3, 6, TableType::CopyOnWrite, false) > 10);
 }
 
 #[test]

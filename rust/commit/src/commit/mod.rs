@@ -88,4 +88,4 @@ pub use timeline_writer::{CompletionOutcome, Content, TimelineWriter};
 pub use undone_writes::UndoneWrite;
 pub use update_properties::{update_properties, update_properties_below};
 pub use validator::CommitValidator;
-pub use writable_tables::{check_version, check_writable};
+pub use writable_tables::{check_format, check_version, check_writable};

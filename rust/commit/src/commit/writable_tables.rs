@@ -9,18 +9,27 @@ use mortice_merge::config::TableConfig;
 /// # Errors
 /// `Unsupported`, with what to do.
 pub fn check_version(config: &TableConfig) -> Result<()> {
+    check_format(config)?;
+    match config.version.number() {
+        6 | 8..=10 => Ok(()),
+        other => Err(Error::unsupported(format!(
+            "changing a table of version {other} (supported: 6, 8, 9, 10); bring it to another version by an upgrade"
+        ))),
+    }
+}
+
+/// Refuses tables of other formats, of any version.
+///
+/// # Errors
+/// `Unsupported`, with the property.
+pub fn check_format(config: &TableConfig) -> Result<()> {
     if let Some(format) = config.other_format() {
         return Err(Error::unsupported(format!(
             "changing a table whose hoodie.table.format is {format}: the plug-in of that format would not know of the \
              change; it is only read; write to it with Hudi and the plug-in"
         )));
     }
-    match config.version.number() {
-        6 | 8..=10 => Ok(()),
-        other => Err(Error::unsupported(format!(
-            "changing a table of version {other} (supported: 6, 8, 9, 10); upgrade it with Hudi (`upgrade table` of its CLI)"
-        ))),
-    }
+    Ok(())
 }
 
 /// Refuses tables whose files this release does not write as Hudi does.

@@ -7,7 +7,8 @@ use super::key_encoding::stored_encoding;
 use super::location::TableLocation;
 use super::state::TableState;
 use crate::commit::{
-    Clock, CommitValidator, Concurrency, FencedStore, HeldLock, LockedTable, TimelineWriter, UndoneWrite, check_version,
+    Clock, CommitValidator, Concurrency, FencedStore, HeldLock, LockedTable, TimelineWriter, UndoneWrite, check_format,
+    check_version,
 };
 use crate::metadata_upkeep::{FoundMetadata, IndexBuilder, LocalIndexBuilder, MetadataOptions, MetadataUpkeep};
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -39,8 +40,11 @@ fn on_damage(given: Option<&str>) -> Result<ReadOptions> {
     Ok(ReadOptions { on_damage: given.unwrap_or(OnDamage::Raise), ..ReadOptions::default() })
 }
 
-fn check_writes(location: &TableLocation, table: &OpenTable) -> Result<()> {
-    check_version(&table.config).map_err(|error| error.in_file(location.uri()))?;
+/// What checks whether a table is changed.
+type VersionCheck = fn(&TableConfig) -> Result<()>;
+
+fn check_writes(location: &TableLocation, table: &OpenTable, check: VersionCheck) -> Result<()> {
+    check(&table.config).map_err(|error| error.in_file(location.uri()))?;
     table.check_writes_register_nothing()
 }
 
@@ -69,6 +73,7 @@ pub struct WritableTable {
     checked: Option<Arc<CheckedOptions>>,
     /// The properties that they were checked against.
     config: Arc<TableConfig>,
+    version_check: VersionCheck,
     latest: Arc<Mutex<LatestState>>,
 }
 
@@ -123,13 +128,36 @@ impl WritableTable {
         options: &BTreeMap<String, String>,
         operation: &str,
     ) -> Result<Self> {
-        check_writes(location, &table)?;
+        Self::of_version(location, table, options, operation, check_version)
+    }
+
+    /// The same, of any version: an upgrade brings it to one that is written to.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn of_table_to_upgrade(
+        location: &TableLocation,
+        table: Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+        operation: &str,
+    ) -> Result<Self> {
+        Self::of_version(location, table, options, operation, check_format)
+    }
+
+    fn of_version(
+        location: &TableLocation,
+        table: Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+        operation: &str,
+        version_check: VersionCheck,
+    ) -> Result<Self> {
+        check_writes(location, &table, version_check)?;
         let mut parsed = ParsedOptions::new(options, operation, &table.config)?;
         if let Some(names_field) = stored_encoding(&table, &KeyOptions::resolve(&parsed.options)?)? {
             parsed.options.set(WRITE_COMPLEX_KEYGEN_NEW_ENCODING, !names_field);
         }
         let checked = CheckedOptions { given: options.clone(), operation: operation.to_owned() };
-        Ok(Self { checked: Some(Arc::new(checked)), ..Self::of_checked(location, table, parsed)? })
+        Ok(Self { checked: Some(Arc::new(checked)), version_check, ..Self::of_checked(location, table, parsed)? })
     }
 
     /// The same, with options that were checked when the write began, in this process or another.
@@ -137,7 +165,7 @@ impl WritableTable {
     /// # Errors
     /// As for [`Self::open`].
     pub fn of_options(location: &TableLocation, table: Arc<OpenTable>, options: WriteOptions) -> Result<Self> {
-        check_writes(location, &table)?;
+        check_writes(location, &table, check_version)?;
         Self::of_checked(location, table, ParsedOptions { options, warnings: Vec::new() })
     }
 
@@ -161,6 +189,7 @@ impl WritableTable {
             index_builder: Arc::new(LocalIndexBuilder::new(location.progress())),
             checked: None,
             config: Arc::new(table.config.clone()),
+            version_check: check_version,
             latest: Arc::new(Mutex::new(LatestState { table, is_current: true })),
         })
     }
@@ -420,7 +449,7 @@ impl WritableTable {
         if table.config == *self.config {
             return Ok(());
         }
-        check_writes(&self.location, table)?;
+        check_writes(&self.location, table, self.version_check)?;
         self.checked
             .as_ref()
             .map_or(Ok(()), |checked| ParsedOptions::new(&checked.given, &checked.operation, &table.config).map(drop))

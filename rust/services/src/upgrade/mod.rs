@@ -8,6 +8,8 @@
 //! | `property_set` | the properties that they set and remove |
 //! | `merge_properties` | payload classes, and the merge modes of version 9 |
 //! | `layout_properties` | properties that versions up to 7 store differently |
+//! | `first_properties` | properties that versions up to 5 do not store |
+//! | `stored_keys` | whether the rows' keys are those of these properties |
 //! | `key_generators` | types and classes of key generators |
 //! | `settle` | before: failed writes are rolled back, logs compacted |
 //! | `timeline_files` | names and contents of files of instants in the other layout |
@@ -22,6 +24,7 @@
 //! afterwards leaves files that no reader uses.
 
 mod completion_times;
+mod first_properties;
 mod key_generators;
 mod layout_change;
 mod layout_properties;
@@ -31,6 +34,7 @@ mod property_set;
 mod request;
 mod run;
 mod settle;
+mod stored_keys;
 mod switch;
 mod timeline_files;
 mod version_path;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::first_properties::{self, GivenProperties};
 use super::property_set::{ORDERING, PRECOMBINE, PropertyChanges};
 use super::version_path::VersionStep;
 use super::{layout_properties, merge_properties};
@@ -27,8 +28,21 @@ pub struct ChangedProperty {
 /// Changes the properties of a table by steps to `version`.
 ///
 /// # Errors
-/// `Unsupported` for properties that a version does not have, by name.
-pub(super) fn change_properties(file: &mut PropertiesFile, steps: &[VersionStep], version: u8) -> Result<()> {
+/// `Unsupported` for properties that a version does not have, by name; as for [`first_properties::up_to_6`].
+pub(super) fn change_properties(
+    file: &mut PropertiesFile,
+    steps: &[VersionStep],
+    version: u8,
+    given: &GivenProperties,
+) -> Result<()> {
+    if steps.contains(&VersionStep::UpTo6) {
+        // Releases of Hudi that know these versions end at 6, so that later steps look at its properties.
+        let mut changes = PropertyChanges::default();
+        first_properties::up_to_6(&file.properties(), given, &mut changes)?;
+        changes.apply(file);
+        file.set(VERSION, "6");
+        file.update_checksum()?;
+    }
     let before = file.properties();
     let mut changes = PropertyChanges::default();
     for step in steps {
@@ -43,6 +57,7 @@ pub(super) fn change_properties(file: &mut PropertiesFile, steps: &[VersionStep]
 
 fn of_step(step: VersionStep, before: &Properties, changes: &mut PropertyChanges) -> Result<()> {
     match step {
+        VersionStep::UpTo6 | VersionStep::UpTo10 => {}
         VersionStep::UpTo8 => layout_properties::up_to_8(before, changes)?,
         VersionStep::DownTo6 => layout_properties::down_to_6(before, changes)?,
         VersionStep::UpTo9 => merge_properties::up_to_9(before, changes),
@@ -54,7 +69,6 @@ fn of_step(step: VersionStep, before: &Properties, changes: &mut PropertyChanges
             }
             merge_properties::down_to_8(before, changes);
         }
-        VersionStep::UpTo10 => {}
         VersionStep::DownTo9 => changes.remove(STORAGE_LAYOUT),
     }
     Ok(())
@@ -98,7 +112,8 @@ mod tests {
         assert!(cases.len() > 25);
         for case in cases {
             let mut file: PropertiesFile = case.before.into_iter().collect();
-            change_properties(&mut file, &VersionStep::path(case.from, case.to).unwrap(), case.to).unwrap();
+            let steps = VersionStep::path(case.from, case.to).unwrap();
+            change_properties(&mut file, &steps, case.to, &GivenProperties::new()).unwrap();
             let mut after: BTreeMap<String, String> =
                 file.properties().iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
             // Hudi leaves a table of version 6 without a class, which Hudi 0.x merges by commit time.
@@ -113,7 +128,7 @@ mod tests {
         let version = from.to_string();
         let entries = entries.iter().copied().chain([("hoodie.table.name", "t"), (VERSION, version.as_str())]);
         let mut file: PropertiesFile = entries.collect();
-        change_properties(&mut file, &VersionStep::path(from, to)?, to)?;
+        change_properties(&mut file, &VersionStep::path(from, to)?, to, &GivenProperties::new())?;
         Ok(file.properties())
     }
 

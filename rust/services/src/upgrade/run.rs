@@ -6,20 +6,23 @@ use std::sync::Arc;
 use super::layout_change::LayoutChange;
 use super::property_changes::changed_properties;
 use super::request::{UpgradeRequest, UpgradeResult};
-use super::settle::{Readiness, logs_are_left, planned_compactions, settle};
+use super::settle::{Readiness, compacts, failed_before_6, logs_are_left, planned_compactions, settle};
 use super::switch::{check_files, clear, properties_after, switch};
 use super::version_path::VersionStep;
 use crate::recovery::{check_no_restore, failed_writes};
 use crate::transaction::change_metadata;
 use mortice_base::error::{Error, ErrorKind, Result};
-use mortice_commit::commit::check_version;
+use mortice_commit::commit::{check_version, read_to_replace};
 use mortice_commit::writable_table::{TableLocation, WritableTable, read_options};
+use mortice_formats::filter::Filter;
 use mortice_merge::config::option_names::METADATA_ENABLE;
-use mortice_merge::config::{ReadOptions, TableConfig};
+use mortice_merge::config::{ReadOptions, TableConfig, table_properties};
+use mortice_storage::FileStore;
 use mortice_table::plan::OpenTable;
 
 /// How often logs are compacted that others have written meanwhile.
 const ATTEMPTS: usize = 5;
+const METADATA_PROPERTIES: &str = ".hoodie/metadata/.hoodie/hoodie.properties";
 /// Properties that name the partitions of a metadata table, or of one that is to be built again.
 const METADATA_PARTITIONS: [&str; 3] = [
     "hoodie.table.metadata.partitions",
@@ -41,9 +44,27 @@ pub fn run_upgrade(
     options: &BTreeMap<String, String>,
 ) -> Result<UpgradeResult> {
     let options = &with_metadata_choice(location, options)?;
-    let mut done = plan_upgrade(location, request, options)?;
+    let planned = plan_upgrade(location, request, options)?;
+    if planned.from >= 6 || planned.to == 6 {
+        return run_steps(location, request, options, planned);
+    }
+    // Services change no table below version 6.
+    let to_6 = UpgradeRequest { to: 6, ..*request };
+    let first = run_steps(location, &to_6, options, plan_upgrade(location, &to_6, options)?)?;
+    let second = run_steps(location, request, options, plan_upgrade(location, request, options)?)?;
+    Ok(UpgradeResult { from: planned.from, properties: planned.properties, rolled_back: first.rolled_back, ..second })
+}
+
+/// Does what is planned.
+fn run_steps(
+    location: &TableLocation,
+    request: &UpgradeRequest,
+    options: &BTreeMap<String, String>,
+    mut done: UpgradeResult,
+) -> Result<UpgradeResult> {
     done.compactions.clear();
     let steps = VersionStep::path(done.from, done.to)?;
+    let given = table_properties(options)?;
     if !steps.is_empty() {
         let target = open_table(location, request, options)?;
         if target.latest().config.version.number() != done.from {
@@ -52,8 +73,10 @@ pub fn run_upgrade(
         }
         let mut readiness = Readiness::Logs;
         for _ in 0..ATTEMPTS {
-            done.compactions.extend(settle(location, &target, &steps, options)?);
-            let switched = target.locked(|table, _| switch(&target, &table, &steps, done.to));
+            if !steps.contains(&VersionStep::UpTo6) {
+                done.compactions.extend(settle(location, &target, &steps, options)?);
+            }
+            let switched = target.locked(|table, _| switch(&target, &table, &steps, done.to, &given));
             readiness = switched.map_err(|error| error.in_file(location.uri()))?;
             if readiness == Readiness::Ready {
                 break;
@@ -103,13 +126,19 @@ fn planned(
         return Ok(planned);
     }
     check_no_restore(&table.timeline)?;
-    check_files(target, table, &steps)?;
     let store = target.store();
-    let (before, after) = properties_after(store.as_ref(), &steps, request.to)?;
+    let (before, after) = properties_after(store.as_ref(), &steps, request.to, &table_properties(options)?)?;
     planned.properties = changed_properties(&before, &after);
     let after = TableConfig::from_properties(after.properties())?;
     // What follows the change of the properties is a change of a table of that version.
     check_version(&after)?;
+    check_files(target, table, &steps, &after)?;
+    if steps.contains(&VersionStep::UpTo6) {
+        planned.rolled_back = failed_before_6(target, table)?;
+        planned.log_files = if compacts(table, &steps) { log_files(table)? } else { 0 };
+        planned.rebuilt = metadata_partitions_before_6(store.as_ref(), &table.config)?;
+        return Ok(planned);
+    }
     let (policy, heartbeat) = (target.concurrency().failed_writes, target.concurrency().heartbeat);
     planned.rolled_back = failed_writes(store.as_ref(), &table.timeline, policy, heartbeat)?;
     for compaction in planned_compactions(location, table, &steps, options)? {
@@ -126,25 +155,40 @@ fn planned(
     Ok(planned)
 }
 
+/// The number of log files, all of which the steps after 6 merge into base files.
+fn log_files(table: &OpenTable) -> Result<u64> {
+    let slices = table.file_slices(None, &Filter::default())?;
+    Ok(slices.iter().map(|slice| slice.log_files.len() as u64).sum())
+}
+
+/// The partitions of the metadata table. Before version 4 no property names them, and it has one.
+fn metadata_partitions_before_6(store: &dyn FileStore, config: &TableConfig) -> Result<Vec<String>> {
+    let is_there = config.version.number() < 4 && read_to_replace(store, METADATA_PROPERTIES)?.is_some();
+    Ok(if is_there { vec!["files".to_owned()] } else { config.metadata_partitions.clone() })
+}
+
 /// The options, by which a table without a metadata table gets none, unless they ask for it.
 fn with_metadata_choice(
     location: &TableLocation,
     options: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>> {
-    let config = TableConfig::load(&*location.open_store()?)?;
+    let store = location.open_store()?;
+    let config = TableConfig::load(&*store)?;
     let mut options = options.clone();
-    if METADATA_PARTITIONS.iter().all(|name| config.properties.list(&[name]).is_empty()) {
+    if metadata_partitions_before_6(store.as_ref(), &config)?.is_empty()
+        && METADATA_PARTITIONS.iter().all(|name| config.properties.list(&[name]).is_empty())
+    {
         options.entry(METADATA_ENABLE.name().to_owned()).or_insert_with(|| false.to_string());
     }
     Ok(options)
 }
 
-/// Opens the table, whose metadata table may be damaged.
+/// Opens the table, whose metadata table may be damaged, and which may have a version that nothing else changes.
 fn open_table(
     location: &TableLocation,
     request: &UpgradeRequest,
     options: &BTreeMap<String, String>,
 ) -> Result<WritableTable> {
     let table: Arc<OpenTable> = location.open_table(ReadOptions { metadata: false, ..read_options(options)? })?;
-    WritableTable::of_table(location, table, options, request.change.name())
+    WritableTable::of_table_to_upgrade(location, table, options, request.change.name())
 }

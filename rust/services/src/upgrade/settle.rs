@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::version_path::VersionStep;
 use crate::compaction::{PlannedCompaction, plan_compaction, run_compaction};
-use crate::recovery::check_no_restore;
+use crate::recovery::{check_no_restore, failed_writes};
 use crate::request::ServiceRequest;
 use crate::transaction::change_metadata;
 use mortice_base::error::{Error, ErrorKind, Result};
@@ -78,14 +78,16 @@ pub(super) enum Readiness {
 ///
 /// # Errors
 /// `WriteConflict` while a write is under way; `Unsupported` while a restore is not completed.
-pub(super) fn check_ready(table: &OpenTable, steps: &[VersionStep]) -> Result<Readiness> {
+pub(super) fn check_ready(target: &WritableTable, table: &OpenTable, steps: &[VersionStep]) -> Result<Readiness> {
     check_no_restore(&table.timeline)?;
+    // Below version 6 mortice rolls nothing back: failed writes are, once the table is of that version.
+    let failed = if steps.contains(&VersionStep::UpTo6) { failed_before_6(target, table)? } else { Vec::new() };
     let clustering = table.timeline.pending_clustering()?;
     let is_plan = |action| matches!(action, Action::Compaction | Action::LogCompaction | Action::Clustering);
-    let under_way = table
-        .timeline
-        .pending_writes()
-        .find(|one| !is_plan(one.action) && !clustering.iter().any(|planned| planned.is_same(one)));
+    let under_way = table.timeline.pending_writes().find(|one| {
+        let is_planned = is_plan(one.action) || clustering.iter().any(|planned| planned.is_same(one));
+        !is_planned && !failed.contains(&one.requested_time)
+    });
     if let Some(write) = under_way {
         let message =
             "another writer is writing to the table; its version changes when no write is under way, run it again then";
@@ -96,6 +98,22 @@ pub(super) fn check_ready(table: &OpenTable, steps: &[VersionStep]) -> Result<Re
     }
     let has_logs = table.file_slices(None, &Filter::default())?.iter().any(|slice| !slice.log_files.is_empty());
     Ok(if has_logs { Readiness::Logs } else { Readiness::Ready })
+}
+
+/// The failed writes of a table below version 6.
+///
+/// # Errors
+/// `Unsupported` at version 0, whose markers do not say what was done to a file; those of the storage.
+pub(super) fn failed_before_6(target: &WritableTable, table: &OpenTable) -> Result<Vec<RequestedTime>> {
+    let (policy, heartbeat) = (target.concurrency().failed_writes, target.concurrency().heartbeat);
+    let failed = failed_writes(target.store().as_ref(), &table.timeline, policy, heartbeat)?;
+    match failed.first().filter(|_| table.config.version.number() == 0) {
+        None => Ok(failed),
+        Some(instant) => {
+            let message = "a write of a table of version 0 has failed, and its markers do not say what it has done; roll it back with Hudi";
+            Err(Error::unsupported(message).at_instant(instant))
+        }
+    }
 }
 
 /// The error of a table whose logs cannot be compacted.
