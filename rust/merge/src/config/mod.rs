@@ -8,6 +8,7 @@
 //! | `property_files` | which of a table's property files holds good |
 //! | `table_version` | table versions and the timeline layouts that go with them |
 //! | `table_config` | the keys that a reader goes by, typed |
+//! | `meta_fields` | which meta columns files have |
 //! | `merge_config` | how records of one key become one row |
 //! | `merge_inference` | the merge mode of tables that do not store it |
 //! | `payload` | Hudi's own payload classes |
@@ -18,6 +19,7 @@ pub mod payload;
 
 mod merge_config;
 mod merge_inference;
+mod meta_fields;
 mod no_table;
 mod properties;
 mod properties_file;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::meta_fields::{check_meta_fields, populate_meta_fields};
 use super::property_files;
 use super::{MergeConfig, MergeSemantics, Properties, TableVersion, TimelineLayout};
 use mortice_base::error::{Error, Result};
@@ -135,7 +136,7 @@ impl TableConfig {
             partition_fields: partition_fields(&properties),
             ordering_fields: ordering_fields(&properties),
             payload_class: payload_class(&properties),
-            populate_meta_fields: flag("hoodie.populate.meta.fields", true)?,
+            populate_meta_fields: populate_meta_fields(&properties)?,
             drop_partition_columns: flag("hoodie.datasource.write.drop.partition.columns", false)?,
             hive_style_partitioning: flag("hoodie.datasource.write.hive_style_partitioning", false)?,
             url_encode_partitions: flag("hoodie.datasource.write.partitionpath.urlencode", false)?,
@@ -179,7 +180,7 @@ impl TableConfig {
                 self.base_file_format
             )));
         }
-        Ok(())
+        check_meta_fields(&self.properties)
     }
 
     /// The table format that a plug-in of Hudi keeps beside the table (`hoodie.table.format`), such as `ICEBERG`; none
@@ -292,7 +293,7 @@ fn cdc(properties: &Properties) -> Result<Option<CdcMode>> {
     }
 }
 
-fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
+pub(super) fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
     match properties.first_of(&[key]) {
         None => Ok(default),
         Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
@@ -385,6 +386,27 @@ mod tests {
             assert_eq!(error.kind(), kind, "{line}");
             assert!(error.to_string().contains(word), "{error}");
         }
+    }
+
+    #[test]
+    fn the_mode_of_meta_fields_decides() {
+        let of = |lines: &str| table_config(&format!("{V9}{lines}\n"));
+        for (lines, expected) in [
+            ("hoodie.meta.fields.mode=ALL", true),
+            ("hoodie.meta.fields.mode=none", false),
+            ("hoodie.meta.fields.mode=NONE\nhoodie.populate.meta.fields=true", false),
+            ("hoodie.meta.fields.mode=ALL\nhoodie.populate.meta.fields=false", true),
+        ] {
+            assert_eq!(of(lines).unwrap().populate_meta_fields, expected, "{lines}");
+        }
+        for mode in ["COMMIT_TIME_ONLY", "file_name_only", "COMMIT_TIME_AND_FILE_NAME"] {
+            let error = of(&format!("hoodie.meta.fields.mode={mode}")).unwrap().check_supported().unwrap_err();
+            assert!(
+                error.kind() == ErrorKind::Unsupported && error.to_string().contains("meta.fields.mode"),
+                "{error}"
+            );
+        }
+        assert_eq!(of("hoodie.meta.fields.mode=SOME").unwrap_err().kind(), ErrorKind::InvalidTable);
     }
 
     #[test]

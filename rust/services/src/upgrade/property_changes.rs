@@ -12,6 +12,8 @@ use mortice_merge::config::{Properties, PropertiesFile, TableConfig};
 
 const VERSION: &str = "hoodie.table.version";
 const LAYOUT: &str = "hoodie.timeline.layout.version";
+const META_FIELDS_MODE: &str = "hoodie.meta.fields.mode";
+const POPULATE_META_FIELDS: &str = "hoodie.populate.meta.fields";
 const STORAGE_LAYOUT: &str = "hoodie.table.storage.layout";
 
 /// A property that is changed: its name, and its values before and after; none where it is not set.
@@ -69,7 +71,15 @@ fn of_step(step: VersionStep, before: &Properties, changes: &mut PropertyChanges
             }
             merge_properties::down_to_8(before, changes);
         }
-        VersionStep::DownTo9 => changes.remove(STORAGE_LAYOUT),
+        VersionStep::DownTo9 => {
+            changes.remove(STORAGE_LAYOUT);
+            // The reader's own rules: a mode that is neither is refused when the table is opened.
+            if let Some(mode) = before.first_of(&[META_FIELDS_MODE]) {
+                changes
+                    .set(POPULATE_META_FIELDS, if mode.trim().eq_ignore_ascii_case("NONE") { "false" } else { "true" });
+                changes.remove(META_FIELDS_MODE);
+            }
+        }
     }
     Ok(())
 }
@@ -147,6 +157,14 @@ mod tests {
         let of = |mode| changed(&[(MERGE_MODE, mode), (ORDERING, "ts")], 9, 6).unwrap().get(PAYLOAD).map(str::to_owned);
         assert!(of("COMMIT_TIME_ORDERING").unwrap().ends_with(".OverwriteWithLatestAvroPayload"));
         assert!(of("EVENT_TIME_ORDERING").unwrap().ends_with(".DefaultHoodieRecordPayload"));
+    }
+
+    #[test]
+    fn below_10_a_flag_says_which_meta_columns_there_are() {
+        for (mode, flag) in [("NONE", "false"), ("ALL", "true")] {
+            let after = changed(&[(META_FIELDS_MODE, mode)], 10, 9).unwrap();
+            assert_eq!((after.get(POPULATE_META_FIELDS), after.get(META_FIELDS_MODE)), (Some(flag), None));
+        }
     }
 
     #[test]
