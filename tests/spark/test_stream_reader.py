@@ -15,6 +15,8 @@ from support.cases import rows
 from support.exploring import explore
 from support.tables.live_table import LiveTable
 from support.tables.replay import Replay
+from support.tables.written import CHANGED, FIRST, NO_SMALL_FILES, new_table
+from support.tables.written import rows as trips
 
 pyspark = pytest.importorskip("pyspark", minversion="4.0")
 
@@ -503,6 +505,20 @@ def test_a_checkpoint_from_before_an_upgrade_is_continued(tmp_path):
     assert [Counter(batch["value"].to_pylist()) for batch in query.batches[1:]] == [{2: 2}, {4: 4}]
     completed = [one[1] for one in live.history]
     assert query.ends[-1] == {"version": 1, "layout": 2, "after": completed[1], "instant": completed[3]}
+
+
+@pytest.mark.parametrize(("version", "to"), [(6, 9), (8, 9), (9, 10)])
+def test_an_open_query_goes_on_beside_an_upgrade(version, to, tmp_path, is_old):
+    """The first write of Hudi 1.3 upgrades a table. The query is restarted neither before nor after the next batch."""
+    table = new_table(tmp_path / "trips", version)
+    table.upsert(FIRST, NO_SMALL_FILES)
+    query = MicroBatches(table.uri, is_old).start().run()
+    other = mortice.Table(table.uri)
+    other.upgrade(to)
+    for batch in (CHANGED, trips(("d", "y", 3, 4.0))):
+        other.upsert(batch, NO_SMALL_FILES)
+        query.run()
+    assert [sorted(batch["id"].to_pylist()) for batch in query.batches] == [["a", "b", "c"], ["a", "c"], ["d"]]
 
 
 def test_a_checkpoint_from_before_a_downgrade_is_refused(tmp_path):
