@@ -144,6 +144,15 @@ def test_an_index_without_its_base_files_is_not_used(index, filters, name, copie
     fallen_back(copied, filters, name, "behind the timeline")
 
 
+def test_an_index_that_was_built_again_is_used(copied):
+    table = mortice.Table(copied)
+    table.build_metadata(drop=[BY_NAME])
+    table.build_metadata(drop=["record_index"])
+    table.build_metadata(add=["record_index", f"{BY_NAME}(name)"])
+    assert read(copied, "id = 'y5'")[2] == ["record index 1 keys in 1 file groups"]
+    assert read(copied, "name = 'new'")[2] == [f"{BY_NAME} 1 keys in 1 file groups"]
+
+
 @pytest.mark.parametrize(("index", "filters", "name"), QUERIES)
 def test_an_index_that_is_gone_is_not_used(index, filters, name, copied):
     shutil.rmtree(folder(copied, index))

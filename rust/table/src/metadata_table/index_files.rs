@@ -9,13 +9,30 @@
 //! | any before | are merged into those, and may have been deleted |
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::init_instant::is_init_instant;
 use crate::file_group::PartitionFiles;
-use crate::timeline::{Action, Instant, MetadataPart, Timeline};
+use crate::timeline::{Action, CommitMetadata, Instant, MetadataPart, Timeline};
 use mortice_base::error::{Error, Result};
 use mortice_base::names::RequestedTime;
 use mortice_storage::parallel;
+
+/// Commits to a metadata table whose metadata was read, by their requested times.
+#[derive(Debug, Default)]
+pub struct ReadCommits(Mutex<HashMap<RequestedTime, Arc<CommitMetadata>>>);
+
+impl ReadCommits {
+    fn read(&self, metadata: &Timeline, commit: &Instant) -> Result<Arc<CommitMetadata>> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&commit.requested_time) {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(metadata.commit_metadata(commit, MetadataPart::All)?.unwrap_or_default());
+        known().insert(commit.requested_time.clone(), Arc::clone(&found));
+        Ok(found)
+    }
+}
 
 /// Makes sure that a partition has its files.
 ///
@@ -23,6 +40,7 @@ use mortice_storage::parallel;
 ///     files: The listed files of the partition.
 ///     metadata: The timeline of the metadata table.
 ///     written: The requested times of completed writes of the table.
+///     read: The commits that were read before.
 ///     threads: How many commits are read at the same time.
 ///
 /// # Errors
@@ -31,12 +49,13 @@ pub fn check_index_files(
     files: &PartitionFiles,
     metadata: &Timeline,
     written: &BTreeSet<RequestedTime>,
+    read: &ReadCommits,
     threads: usize,
 ) -> Result<()> {
     let lengths: HashMap<&str, u64> = files.names_and_lengths().collect();
-    let needed: Vec<&Instant> = needed_commits(metadata, written);
+    let needed = needed_since(initialisation(files, metadata), needed_commits(metadata, written));
     parallel::map(&needed, threads, |commit| {
-        let found = metadata.commit_metadata(commit, MetadataPart::All)?.unwrap_or_default();
+        let found = read.read(metadata, commit)?;
         let stats = found.write_stats.get(&files.partition).into_iter().flatten();
         for (path, stat) in stats.filter_map(|stat| Some((stat.path.as_deref()?, stat))) {
             let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
@@ -52,6 +71,29 @@ pub fn check_index_files(
         Ok(())
     })
     .map(drop)
+}
+
+/// The newest initialisation of a partition, of which it has files.
+fn initialisation<'t>(files: &PartitionFiles, metadata: &'t Timeline) -> Option<&'t Instant> {
+    let bases = files.base_files.iter().map(|base| &base.name.instant);
+    let instants = bases.chain(files.log_files.iter().map(|log| &log.name.instant));
+    let newest = instants.filter(|instant| is_init_instant(instant)).max()?;
+    metadata.completed_writes().find(|write| write.requested_time == *newest)
+}
+
+/// Leaves out commits before the initialisation of the partition, which are of an index that was dropped, and the
+/// initialisations of other partitions.
+fn needed_since<'t>(initialisation: Option<&Instant>, commits: Vec<&'t Instant>) -> Vec<&'t Instant> {
+    let Some(begun) = initialisation else { return commits };
+    let is_since = |commit: &Instant| match (&commit.completion_time, &begun.completion_time) {
+        (Some(completed), Some(begun)) => completed > begun,
+        _ => commit.requested_time > begun.requested_time,
+    };
+    let is_needed = |commit: &&Instant| match is_init_instant(&commit.requested_time) {
+        true => commit.requested_time == begun.requested_time,
+        false => is_since(commit),
+    };
+    commits.into_iter().filter(is_needed).collect()
 }
 
 /// The commits whose files are needed.
@@ -107,6 +149,21 @@ mod tests {
         // Another delta commit than those of the table's writes: a log compaction.
         let merged = "20240101000000250_20240101000000251.deltacommit";
         assert_eq!(needed(&[one, merged, two], &written), ["20240101000000250", "20240101000000300"]);
+    }
+
+    #[test]
+    fn an_index_that_was_built_again_needs_commits_since() {
+        let own = "00000000000000003_20240101000000200.deltacommit";
+        let other = "00000000000000004_20240101000000250.deltacommit";
+        let before = "20240101000000100_20240101000000101.deltacommit";
+        let after = "20240101000000300_20240101000000301.deltacommit";
+        let timeline = timeline(&[own, other, before, after]);
+        let all: Vec<&Instant> = timeline.completed_writes().collect();
+        let files = PartitionFiles::new("p", [(".p-0000-0_00000000000000003.log.1_0-0-0", 80)]);
+        let kept = needed_since(initialisation(&files, &timeline), all.clone());
+        let times: Vec<&str> = kept.iter().map(|commit| commit.requested_time.as_str()).collect();
+        assert_eq!(times, ["00000000000000003", "20240101000000300"]);
+        assert_eq!(needed_since(initialisation(&PartitionFiles::new("p", []), &timeline), all.clone()), all);
     }
 
     #[test]

@@ -12,10 +12,22 @@
 use std::collections::BTreeSet;
 
 use super::init_instant::is_init_instant;
-use crate::file_group::{FileSlice, PartitionFiles};
+use crate::file_group::{FileSlice, LogFile, PartitionFiles};
 use crate::timeline::{Action, Instant, Timeline};
 use mortice_base::error::{Error, Result};
-use mortice_base::names::{CompletionTime, RequestedTime};
+use mortice_base::names::{CompletionTime, LogFileName, RequestedTime};
+
+/// The bytes of a log file with an empty delete block, without those of its instant.
+const EMPTY_LOG: u64 = 63;
+
+/// Whether a log file has no records by its name and size: the first one of a file group, which an initialisation
+/// writes so that the group exists (`HoodieBackedTableMetadataWriter.initializeFileGroups`).
+#[must_use]
+pub fn is_empty_first_log(log: &LogFile) -> bool {
+    LogFileName::parse(log.name()).is_some_and(|name| {
+        is_init_instant(&name.instant) && log.len <= EMPTY_LOG.saturating_add(name.instant.as_str().len() as u64)
+    })
+}
 
 /// Makes sure that the partition `files` of a metadata table has the files that are needed.
 ///

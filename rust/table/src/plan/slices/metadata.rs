@@ -8,8 +8,8 @@ use arrow_array::RecordBatch;
 use super::file_slices::SelectedSlices;
 use crate::file_group::{FileSlice, FileSystemView, PartitionFiles, files_of};
 use crate::metadata_table::{
-    EachBatch, FILES, FOLDER, KEY, KeyPrefixes, MetadataRows, MetadataTable, SelectedRows, check_index_files,
-    check_log_files, pending, shard, uri_of,
+    EachBatch, FILES, FOLDER, KEY, KeyPrefixes, MetadataRows, MetadataTable, ReadCommits, SelectedRows,
+    check_index_files, check_log_files, is_empty_first_log, pending, shard, uri_of,
 };
 use crate::plan::open_table::OpenTable;
 use crate::plan::query::ScanRequest;
@@ -93,7 +93,8 @@ pub(in crate::plan) fn from_table(mut table: OpenTable, timeline: &Timeline) -> 
         }
     };
     let written = timeline.completed_writes().map(|write| write.requested_time.clone()).collect();
-    let rows = MetadataTableRows { table, pending: pending(timeline), written, listed: Mutex::default() };
+    let (pending, commits) = (pending(timeline), ReadCommits::default());
+    let rows = MetadataTableRows { table, pending, written, commits, listed: Mutex::default() };
     MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
 }
 
@@ -114,6 +115,8 @@ struct MetadataTableRows {
     pending: BTreeSet<RequestedTime>,
     /// The completed writes of the table.
     written: BTreeSet<RequestedTime>,
+    /// The commits to it whose metadata was read.
+    commits: ReadCommits,
     /// The files of partitions that were read.
     listed: Mutex<HashMap<String, Arc<ListedPartition>>>,
 }
@@ -157,7 +160,7 @@ impl MetadataRows for MetadataTableRows {
         let listed = self.listed(partition)?;
         if listed.is_checked.get().is_none() {
             let threads = self.table.storage.requests_at_once();
-            check_index_files(&listed.files, &self.table.timeline, &self.written, threads)?;
+            check_index_files(&listed.files, &self.table.timeline, &self.written, &self.commits, threads)?;
             let _ = listed.is_checked.set(());
         }
         Ok(())
@@ -263,7 +266,14 @@ impl MetadataTableRows {
         if partition == FILES {
             check_log_files(&files, &slices, &table.timeline, &self.written)?;
         }
-        let slices = slices.into_iter().map(Arc::new).collect();
+        // Reading a log without records would take a request for each file group.
+        let without_empty = |mut slice: FileSlice| {
+            if slice.base_file.is_some() {
+                slice.log_files.retain(|log| !is_empty_first_log(log));
+            }
+            Arc::new(slice)
+        };
+        let slices = slices.into_iter().map(without_empty).collect();
         let listed = Arc::new(ListedPartition { files, slices, is_checked: OnceLock::new() });
         let mut known = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(partition.to_owned(), Arc::clone(&listed));

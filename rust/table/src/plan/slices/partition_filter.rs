@@ -126,6 +126,12 @@ impl PartitionFilter {
         })
     }
 
+    /// Returns false if no path can exclude a partition: the filter is of other columns.
+    #[must_use]
+    pub(in crate::plan) fn excludes_any(&self) -> bool {
+        !self.filter.is_empty()
+    }
+
     /// Returns which of the partitions can contain a matching row.
     pub(in crate::plan) fn may_match(&self, partitions: &[&str]) -> Result<Vec<bool>> {
         self.filter.may_pass(&vec![1; partitions.len()], |column| self.bounds(self.sources.get(column)?, partitions))

@@ -138,10 +138,10 @@ impl OpenTable {
         self.lister().metadata_table()
     }
 
-    /// Returns the filter on partition paths; `None` if all partitions are read.
+    /// Returns the filter on partition paths; `None` if all partitions are read, whose files are then listed at once.
     pub(in crate::plan) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
         let found = PartitionFilter::new(&self.config, types, filter)?;
-        Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
+        Ok(Some(found).filter(|found| self.options.prune && found.excludes_any()))
     }
 
     /// Returns the column that stored keys are equal to, if its type can be recovered from its string.
