@@ -144,6 +144,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "config",
             "base_file",
             "log",
+            "timeline",
             "file_group",
             "keys",
             "merge",

@@ -27,12 +27,17 @@
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `spread`, `task_look_up` | these steps for rows that are spread over processes, and which of them an index takes |
+//! | `hash_rings`, `hash_ring`, `xx_hash` | consistent hashing: the file groups of ranges of hashes |
+//! | `hashing_files` | the files that say so |
 //! | `layout_check` | refuses an index that the table was not written with |
 
 mod bloom;
 mod bucket;
 mod bucket_hash;
 mod choice;
+mod hash_ring;
+mod hash_rings;
+mod hashing_files;
 mod incoming_keys;
 #[expect(clippy::module_inception, reason = "the trait of the module has its name")]
 mod index;
@@ -54,9 +59,13 @@ mod stored_keys;
 mod stored_rows;
 mod tagged;
 mod task_look_up;
+mod xx_hash;
 
 pub use bucket_hash::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use choice::{choose_index, choose_index_of};
+pub use hash_ring::{HashRing, NodeTag, RingNode};
+pub use hash_rings::{HashRings, mark_committed, store_next};
+pub use hashing_files::delete_hashing_files;
 pub use incoming_keys::{IncomingKeys, partitions_of};
 pub use index::Index;
 pub use indexed_rows::IndexedRows;
