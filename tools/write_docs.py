@@ -142,7 +142,7 @@ REASONS = {
     "bootstrap": "How a [bootstrap](creating-tables.md#a-folder-of-parquet-files) is made",
     "bulk_insert": "Details of how Hudi sorts a bulk insert",
     "catalog synchronisation": "Details of how Hudi registers tables in catalogs ([catalogs.md](catalogs.md))",
-    "consistent hashing and queries": "Numbers of consistent hashing, and how queries use buckets",
+    "consistent hashing and queries": "How queries use buckets",
     "event times are not stored in the commit": "Event times, which commits do not contain",
     "metadata table": "How Hudi builds and reads the metadata table",
     "metrics": "Other reporters of metrics, and how often they report",

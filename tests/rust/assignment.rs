@@ -80,7 +80,7 @@ impl Case {
         };
         let is_tagged = inserts != PlaceInserts::NewGroups || index.tags_inserts();
         let tagged = if is_tagged { index.tag(&self.table, &keys)? } else { Tagged::of_inserts(&self.table, &keys)? };
-        assign(&self.table, &options.assign.of_index(index.as_ref())?, inserts, &keys, &tagged, &marks)
+        assign(&self.table, &options.assign.of_index(index.as_ref(), &self.table)?, inserts, &keys, &tagged, &marks)
     }
 }
 

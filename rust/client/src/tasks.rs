@@ -77,6 +77,12 @@ impl TaskOptions {
     pub(super) fn with_partial(self, partial: Option<avro::Schema>) -> Self {
         Self { partial, ..self }
     }
+
+    /// The same, for rows of buckets, if there are any: a bucket is one file group, however large
+    /// (`layoutControlsNumFiles`).
+    pub(super) fn of_buckets(self, has_buckets: bool) -> Self {
+        if has_buckets { Self { base: self.base.of_size(u64::MAX), ..self } } else { self }
+    }
 }
 
 impl TaskRunner<'_> {

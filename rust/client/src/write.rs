@@ -257,12 +257,16 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
         }
         _ => rows,
     };
-    let assign_options = options.assign.of_index(index.as_ref())?;
+    let assign_options = options.assign.of_index(index.as_ref(), &table)?;
     let assignment = assign(&table, &assign_options, place_inserts(operation), &rows.keys, &tagged, &rows.marks)?;
     check_assigned(rows.len(), &assignment)?;
     let partitions = assignment.tasks.iter().map(|task| task.partition.clone()).collect();
     let replaced = replaced_by_write(&table, operation, &options.rows, partitions)?;
     transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &rows.marks)?))?;
+    if let Some(buckets) = &assign_options.bucket {
+        let mut partitions = assignment.tasks.iter().map(|task| task.partition.as_str());
+        buckets.store_new(transaction.store().as_ref(), &mut partitions)?;
+    }
     let partial = partial_schema(&table, index.as_ref(), &schema, operation, &updated, &options.rows)?;
     let runner = TaskRunner {
         store: transaction.store(),
@@ -271,7 +275,9 @@ pub(super) fn write_plan(transaction: &mut Transaction, plan: Plan, options: &Wr
         instant: &instant,
         rows: &rows,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        options: &TaskOptions::new(&table, operation, options).with_partial(partial),
+        options: &TaskOptions::new(&table, operation, options)
+            .with_partial(partial)
+            .of_buckets(assign_options.bucket.is_some()),
         attempt: WriteToken::new_attempt(),
     };
     let statuses = runner.run(&assignment.tasks)?;

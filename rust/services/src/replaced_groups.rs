@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mortice_base::error::{Error, Result};
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::WriteOperation;
+use mortice_write::index::has_consistent_hashing;
 use mortice_write::rows::RowOptions;
 
 /// File ids by partition.
@@ -73,6 +74,13 @@ fn live_groups(table: &OpenTable, partitions: &BTreeSet<String>, view: &WriteVie
             .at_instant(instant));
         }
         file_ids.insert(slice.file_id.clone());
+    }
+    if groups.values().any(|file_ids| !file_ids.is_empty()) && has_consistent_hashing(table)? {
+        // Measured with Hudi 1.2, which does not find the rows that are written to such a file group afterwards.
+        return Err(Error::unsupported(
+            "file groups of a table with consistent hashing are to be replaced: they keep their ids, and readers leave out ids that were replaced; delete the rows instead (DELETE FROM, Table.delete_where)",
+        )
+        .in_file(&table.uri));
     }
     Ok(groups.into_iter().map(|(partition, file_ids)| (partition, file_ids.into_iter().collect())).collect())
 }

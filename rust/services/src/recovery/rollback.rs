@@ -29,6 +29,7 @@ use mortice_table::timeline::metadata::{
     TimelineMetadata,
 };
 use mortice_table::timeline::{Action, Instant, InstantState, MetadataPart, Timeline};
+use mortice_write::index::delete_hashing_files;
 use mortice_write::write::Markers;
 
 /// The metadata table's part of a rollback.
@@ -404,6 +405,10 @@ impl Rollbacks<'_> {
     /// meanwhile are deleted before their markers.
     fn take_off(&self, target: &Instant, remains: Remains, done: &RolledBackFiles) -> Result<()> {
         let files = self.timeline_writer();
+        if matches!(target.action, Action::ReplaceCommit | Action::Clustering) {
+            let partitions = done.partitions.keys().cloned().collect();
+            delete_hashing_files(self.store.as_ref(), target.requested_time.as_str(), &partitions)?;
+        }
         match remains {
             Remains::Nothing => files.delete_instant(&target.requested_time, target.action)?,
             Remains::Plan => files.revert_to_requested(&target.requested_time, target.action)?,

@@ -9,7 +9,7 @@ use super::assignment::{Assignment, GroupTask, TaskKind};
 use super::options::{AssignOptions, PlaceInserts};
 use super::task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, plan_tasks};
 use super::updates::{Placed, Updates, of_tagged};
-use crate::index::{Tagged, bucket_of};
+use crate::index::{BucketLayout, Tagged};
 use crate::row_set::RowMarks;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -49,7 +49,7 @@ pub fn assign(
         inserts: new_rows.iter().map(|(class, rows)| (named(*class), rows.len() as u64)).collect(),
     };
     let plan = plan_tasks(table, options, inserts, &tagged.view, &counts)?;
-    Ok(Assignment { tasks: with_rows(plan, updates, new_rows)?, unmatched_deletes })
+    Ok(Assignment { tasks: with_rows(plan, updates, new_rows, options.bucket.as_deref())?, unmatched_deletes })
 }
 
 struct Run<'a> {
@@ -99,13 +99,18 @@ impl<'a> Run<'a> {
             )));
         }
         let key = self.keys.record_keys.value(at(row));
-        Ok((partition, Some(bucket_of(key, buckets))))
+        Ok((partition, Some(buckets.bucket_of(key, partition)?)))
     }
 }
 
 /// The tasks of a plan with their rows: those of each file group that holds keys, and the shares of new rows.
-fn with_rows(plan: TaskPlan, mut updates: Updates, new_rows: NewRows<'_>) -> Result<Vec<GroupTask>> {
-    let mut added = shared(&plan, new_rows)?.into_iter();
+fn with_rows(
+    plan: TaskPlan,
+    mut updates: Updates,
+    new_rows: NewRows<'_>,
+    buckets: Option<&BucketLayout>,
+) -> Result<Vec<GroupTask>> {
+    let mut added = shared(&plan, new_rows, buckets)?.into_iter();
     let mut tasks = Vec::with_capacity(plan.tasks.len());
     for PlannedTask { partition, kind } in plan.tasks {
         let mut rows: Vec<Placed> = match &kind {
@@ -137,14 +142,14 @@ fn with_rows(plan: TaskPlan, mut updates: Updates, new_rows: NewRows<'_>) -> Res
 }
 
 /// The new rows of each task. All rows of a class are shared out, to tasks that may take them.
-fn shared<'r>(plan: &'r TaskPlan, mut new_rows: NewRows<'r>) -> Result<Vec<Vec<u32>>> {
+fn shared<'r>(plan: &'r TaskPlan, mut new_rows: NewRows<'r>, buckets: Option<&BucketLayout>) -> Result<Vec<Vec<u32>>> {
     let mut added: Vec<Vec<u32>> = vec![Vec::new(); plan.tasks.len()];
     for (class, shares) in &plan.inserts {
         let rows = new_rows.remove(&(class.partition.as_str(), class.bucket));
         let mut rest = rows.ok_or_else(|| Error::internal(format_args!("no new rows of the planned {class:?}")))?;
         for (task, count) in shares {
             let lost = || Error::internal(format_args!("new rows of {class:?} go to task {task}, which is not there"));
-            plan.tasks.get(*task).ok_or_else(lost)?.check_takes(class)?;
+            plan.tasks.get(*task).ok_or_else(lost)?.check_takes(class, buckets)?;
             let few = || Error::internal(format_args!("{count} more new rows of {class:?} are planned than there are"));
             let count = usize::try_from(*count).map_err(|_| few())?;
             let behind = (count <= rest.len()).then(|| rest.split_off(count)).ok_or_else(few)?;
@@ -201,7 +206,7 @@ mod tests {
     fn rows_of_a_file_group_are_in_its_task() {
         let plan = planned(vec![merge("one"), merge("two"), create("p")], &[(1, 2), (2, 1)]);
         let updates = of_group("one", &[(0, Some(4)), (0, Some(6)), (3, None)]);
-        let tasks = with_rows(plan, updates, new([1, 2, 4])).unwrap();
+        let tasks = with_rows(plan, updates, new([1, 2, 4]), None).unwrap();
         let rows: Vec<_> = tasks.iter().map(|task| task.rows.clone()).collect();
         // A file that is rewritten takes a row once.
         assert_eq!(rows, [vec![0, 3], vec![1, 2], vec![4]]);
@@ -227,7 +232,7 @@ mod tests {
             ("a plan without rows", planned(vec![create("p")], &[(0, 1)]), none(), NewRows::new()),
         ];
         for (name, plan, updates, new_rows) in cases {
-            let error = with_rows(plan, updates, new_rows).expect_err(name);
+            let error = with_rows(plan, updates, new_rows, None).expect_err(name);
             assert_eq!(error.kind(), ErrorKind::Internal, "{name}");
         }
     }
@@ -239,7 +244,7 @@ mod tests {
             let numbered: Vec<_> = shares.iter().copied().enumerate().collect();
             let count: u64 = shares.iter().sum();
             let rows: Vec<u32> = (0..u32::try_from(count).unwrap()).collect();
-            let tasks = with_rows(planned(tasks, &numbered), Updates::new(), new(rows.clone())).unwrap();
+            let tasks = with_rows(planned(tasks, &numbered), Updates::new(), new(rows.clone()), None).unwrap();
             let counts: Vec<u64> = tasks.iter().map(|task| task.rows.len() as u64).collect();
             prop_assert_eq!(counts, shares);
             prop_assert_eq!(tasks.into_iter().flat_map(|task| task.rows).collect::<Vec<_>>(), rows);

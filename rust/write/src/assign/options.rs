@@ -1,8 +1,11 @@
 //! Sizes and limits of an assignment, by Hudi's option names and defaults.
 
-use crate::index::{BucketOptions, Index};
+use std::sync::Arc;
+
+use crate::index::{BucketLayout, Index};
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::{WriteOptions, option_names};
+use mortice_table::plan::OpenTable;
 
 /// Where rows with new keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +42,7 @@ pub struct AssignOptions {
     /// The class that estimates the bytes of a row; none: Hudi's.
     pub estimator: Option<String>,
     /// Of the bucket index.
-    pub bucket: Option<BucketOptions>,
+    pub bucket: Option<Arc<BucketLayout>>,
 }
 
 impl AssignOptions {
@@ -67,16 +70,16 @@ impl AssignOptions {
         })
     }
 
-    /// The same, for rows whose keys an index finds.
+    /// The same, for rows of a table whose keys an index finds.
     ///
     /// # Errors
-    /// `Unsupported` for estimators of the user's own.
-    pub fn of_index(&self, index: &dyn Index) -> Result<Self> {
+    /// `Unsupported` for estimators of the user's own; those of [`Index::bucket_layout`].
+    pub fn of_index(&self, index: &dyn Index, table: &OpenTable) -> Result<Self> {
         match &self.estimator {
             Some(class) if !class.ends_with(".AverageRecordSizeEstimator") => {
                 Err(Error::unsupported(format!("option hoodie.record.size.estimator.class {class:?}; leave it out")))
             }
-            _ => Ok(Self { bucket: index.buckets().cloned(), ..self.clone() }),
+            _ => Ok(Self { bucket: index.bucket_layout(table)?, ..self.clone() }),
         }
     }
 }

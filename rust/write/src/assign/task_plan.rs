@@ -8,9 +8,8 @@ use super::nested_partitions::refuse_nested;
 use super::options::{AssignOptions, PlaceInserts};
 use super::updates::{log_naming, slice_of};
 use super::{record_size, small_files};
-use crate::index::{new_bucket_prefix, new_group_prefix};
+use crate::index::{BucketLayout, new_group_prefix};
 use mortice_base::error::{Error, Result};
-use mortice_base::names::bucket_in;
 use mortice_merge::config::TableType;
 use mortice_table::plan::{OpenTable, WriteView};
 
@@ -108,10 +107,9 @@ impl Planner<'_> {
     fn plan(&self, counts: &RowCounts) -> Result<TaskPlan> {
         refuse_nested(&self.view.partitions, counts.inserts.keys().map(|class| class.partition.as_str()))?;
         let mut draft = Draft { groups: counts.updates.clone(), ..Draft::default() };
-        if self.options.bucket.is_some() {
-            Self::buckets(&counts.inserts, &mut draft)?;
-        } else {
-            self.bins(&counts.inserts, &mut draft)?;
+        match &self.options.bucket {
+            Some(layout) => new_buckets(layout, &counts.inserts, &mut draft)?,
+            None => self.bins(&counts.inserts, &mut draft)?,
         }
         self.finish(draft)
     }
@@ -140,16 +138,6 @@ impl Planner<'_> {
                 };
                 draft.takers.entry(class.clone()).or_default().push((taker, count));
             }
-        }
-        Ok(())
-    }
-
-    /// New groups of buckets that have none.
-    fn buckets(inserts: &BTreeMap<InsertClass, u64>, draft: &mut Draft) -> Result<()> {
-        for (class, rows) in inserts {
-            let bucket = class.bucket.ok_or_else(|| Error::internal("new rows of a bucket index without a bucket"))?;
-            let taker = draft.create(class, new_bucket_prefix(bucket));
-            draft.takers.insert(class.clone(), vec![(taker, *rows)]);
         }
         Ok(())
     }
@@ -184,6 +172,16 @@ impl Planner<'_> {
     }
 }
 
+/// New groups of buckets that have none.
+fn new_buckets(layout: &BucketLayout, inserts: &BTreeMap<InsertClass, u64>, draft: &mut Draft) -> Result<()> {
+    for (class, rows) in inserts {
+        let bucket = class.bucket.ok_or_else(|| Error::internal("new rows of a bucket index without a bucket"))?;
+        let taker = draft.create(class, layout.new_prefix(&class.partition, bucket)?);
+        draft.takers.insert(class.clone(), vec![(taker, *rows)]);
+    }
+    Ok(())
+}
+
 /// The shares of tasks by their numbers.
 fn numbered(
     takers: BTreeMap<InsertClass, Vec<(Taker, u64)>>,
@@ -200,13 +198,13 @@ fn numbered(
 }
 
 impl PlannedTask {
-    /// Makes sure that the task may take new rows of a class: it is of their partition and, if they have one, of their
-    /// bucket.
+    /// Makes sure that the task may take new rows of a class: it is of their partition and, if there are buckets, of
+    /// theirs.
     ///
     /// # Errors
     /// `Internal` if it is not.
-    pub fn check_takes(&self, class: &InsertClass) -> Result<()> {
-        check_takes(&self.partition, &self.kind, &class.partition, class.bucket)
+    pub fn check_takes(&self, class: &InsertClass, buckets: Option<&BucketLayout>) -> Result<()> {
+        check_takes(&self.partition, &self.kind, &class.partition, buckets.zip(class.bucket))
     }
 }
 
@@ -214,7 +212,7 @@ impl PlannedTask {
 ///
 /// # Errors
 /// `Internal` if it may not: the row would be where no reader and no writer looks for its key.
-pub fn check_takes(own: &str, kind: &TaskKind, partition: &str, bucket: Option<u32>) -> Result<()> {
+pub fn check_takes(own: &str, kind: &TaskKind, partition: &str, bucket: Option<(&BucketLayout, u32)>) -> Result<()> {
     if own != partition {
         return Err(Error::internal(format_args!(
             "a new row of partition {partition:?} goes to a task of partition {own:?}"
@@ -225,9 +223,9 @@ pub fn check_takes(own: &str, kind: &TaskKind, partition: &str, bucket: Option<u
         TaskKind::Create { file_id_prefix } => file_id_prefix,
     };
     match bucket {
-        Some(bucket) if bucket_in(file_id) != Some(bucket) => Err(Error::internal(format_args!(
-            "a new row of bucket {bucket} in partition {partition:?} goes to file group {file_id:?}"
-        ))),
+        Some((layout, bucket)) if layout.bucket_of_group(partition, file_id)? != Some(bucket) => Err(Error::internal(
+            format_args!("a new row of bucket {bucket} in partition {partition:?} goes to file group {file_id:?}"),
+        )),
         _ => Ok(()),
     }
 }
@@ -243,8 +241,15 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::{BucketEngine, BucketOptions, new_bucket_prefix};
     use mortice_base::error::ErrorKind;
     use proptest::prelude::*;
+
+    fn layout() -> BucketLayout {
+        let options =
+            BucketOptions { engine: BucketEngine::Simple, buckets: 10, rules: None, fields: vec!["id".to_owned()] };
+        BucketLayout::fixed(&options).unwrap()
+    }
 
     fn class(partition: &str, bucket: Option<u32>) -> InsertClass {
         InsertClass { partition: partition.to_owned(), bucket }
@@ -271,14 +276,14 @@ mod tests {
     fn a_new_row_of_a_bucket_index_has_a_bucket() {
         let mut draft = Draft::default();
         let inserts = BTreeMap::from([(class("p", Some(7)), 4), (class("q", Some(7)), 1)]);
-        Planner::buckets(&inserts, &mut draft).unwrap();
+        new_buckets(&layout(), &inserts, &mut draft).unwrap();
         let takers: Vec<_> = draft.takers.values().cloned().collect();
         assert_eq!(takers, [vec![(Taker::New(0), 4)], vec![(Taker::New(1), 1)]]);
         for (task, class) in draft.created.iter().zip(inserts.keys()) {
-            task.check_takes(class).unwrap();
+            task.check_takes(class, Some(&layout())).unwrap();
         }
         let without = BTreeMap::from([(class("p", None), 4)]);
-        assert_eq!(Planner::buckets(&without, &mut draft).unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(new_buckets(&layout(), &without, &mut draft).unwrap_err().kind(), ErrorKind::Internal);
     }
 
     proptest! {
@@ -289,7 +294,7 @@ mod tests {
         ) {
             let class_of = |(partition, bucket): &(String, u32)| class(partition, has_buckets.then_some(*bucket));
             let (own, other) = (class_of(&own), class_of(&other));
-            let result = created(&own).check_takes(&other);
+            let result = created(&own).check_takes(&other, Some(&layout()));
             prop_assert_eq!(result.is_ok(), own == other);
             if let Err(error) = result {
                 prop_assert_eq!(error.kind(), ErrorKind::Internal);

@@ -1,4 +1,4 @@
-//! The bucket index with a fixed number of buckets (`HoodieSimpleBucketIndex`): a key's file group is that of the
+//! The bucket index (`HoodieSimpleBucketIndex`, `HoodieConsistentBucketIndex`): a key's file group is that of the
 //! bucket that its hash selects.
 
 use std::collections::HashMap;
@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 
-use super::bucket_hash::bucket_of;
+use super::bucket_layout::BucketLayout;
 use super::incoming_keys::partitions_of;
 use super::index::Index;
-use super::layout_check;
 use super::options::{BucketOptions, IndexType};
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use super::task_look_up::TaskLookUp;
 use mortice_base::error::{Error, Result};
-use mortice_base::names::bucket_in;
 use mortice_base::row_number::number_of;
 use mortice_merge::config::option_names::BUCKET_INDEX_NUM_BUCKETS;
 use mortice_merge::keys::RowKeys;
@@ -49,7 +47,10 @@ impl Index for BucketIndex {
     }
 
     fn tag(&self, table: &Arc<OpenTable>, keys: &RowKeys) -> Result<Tagged> {
-        tag(self.view(table, self.partitions(&partitions_of(keys)))?, keys, &self.options)
+        let layout = BucketLayout::of_table(table, &self.options)?;
+        let view = table.write_view(self.partitions(&partitions_of(keys)))?;
+        check(table, &view, &layout)?;
+        tag(Arc::new(view), keys, &layout)
     }
 
     fn task_look_up(&self, _: &OpenTable) -> Result<TaskLookUp> {
@@ -62,14 +63,17 @@ impl Index for BucketIndex {
     }
 
     fn check_inserts(&self, table: &OpenTable) -> Result<()> {
-        layout_check::refuse_consistent_hashing(table)
+        BucketLayout::of_table(table, &self.options).map(drop)
     }
 
     fn check_view(&self, table: &OpenTable, view: &WriteView) -> Result<()> {
-        layout_check::refuse_consistent_hashing(table)?;
-        check_groups(view, &self.options)?;
-        check_keys(table, view, &self.options)
+        check(table, view, &BucketLayout::of_table(table, &self.options)?)
     }
+}
+
+fn check(table: &OpenTable, view: &WriteView, layout: &BucketLayout) -> Result<()> {
+    check_groups(view, layout)?;
+    check_keys(table, view, layout)
 }
 
 /// File groups whose keys are checked.
@@ -79,21 +83,24 @@ const CHECKED_KEYS: usize = 16;
 
 /// Refuses another number of buckets, or other hashed fields, than those of the table's writers: some keys of some base
 /// files have to be in the buckets that hold them.
-fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> Result<()> {
+fn check_keys(table: &OpenTable, view: &WriteView, layout: &BucketLayout) -> Result<()> {
     let stored = StoredKeys::new(table)?;
     let groups = view.slices.iter().filter(|slice| slice.base_file.is_some()).take(CHECKED_GROUPS);
     for slice in groups {
         // A sample: `groups_of` refuses groups of no bucket, and those of logs only have no keys to check.
-        let (Some(bucket), Some(file)) = (bucket_in(&slice.file_id), stored.open(slice)?) else { continue };
-        let keys = stored.first_keys(file, CHECKED_KEYS)?;
-        if let Some(key) = keys.iter().flatten().find(|key| bucket_of(key, options) != bucket) {
-            return Err(Error::invalid_argument(format!(
-                "key {key:?} is in bucket {bucket} of partition {:?}, but is {} of {} by this write's options; set {BUCKET_INDEX_NUM_BUCKETS} and hoodie.bucket.index.hash.field to those of the table's writers",
-                slice.partition,
-                bucket_of(key, options),
-                options.buckets
-            ))
-            .in_file(&table.uri));
+        let (partition, file_id) = (slice.partition.as_str(), &slice.file_id);
+        let (Some(bucket), Some(file)) = (layout.bucket_of_group(partition, file_id)?, stored.open(slice)?) else {
+            continue;
+        };
+        for key in stored.first_keys(file, CHECKED_KEYS)?.iter().flatten() {
+            let expected = layout.bucket_of(key, partition)?;
+            if expected != bucket {
+                return Err(Error::invalid_argument(format!(
+                    "key {key:?} is in bucket {bucket} of partition {partition:?}, but is {expected} of {} by this write's options; set {BUCKET_INDEX_NUM_BUCKETS} and hoodie.bucket.index.hash.field to those of the table's writers",
+                    layout.described(partition)?
+                ))
+                .in_file(&table.uri));
+            }
         }
     }
     Ok(())
@@ -102,20 +109,22 @@ fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> R
 /// File groups by partition and bucket: indexes into a list of them.
 type Groups<'v> = HashMap<(&'v str, u32), u32>;
 
-/// Refuses file groups that are not those of so many buckets.
-fn check_groups(view: &WriteView, options: &BucketOptions) -> Result<()> {
-    groups_of(view, options).map(|_| ())
+/// Refuses file groups that are not those of these buckets.
+fn check_groups(view: &WriteView, layout: &BucketLayout) -> Result<()> {
+    groups_of(view, layout).map(|_| ())
 }
 
-fn groups_of<'v>(view: &'v WriteView, options: &BucketOptions) -> Result<(Vec<Location>, Groups<'v>)> {
+fn groups_of<'v>(view: &'v WriteView, layout: &BucketLayout) -> Result<(Vec<Location>, Groups<'v>)> {
     let (mut locations, mut groups) = (Vec::new(), Groups::new());
     for slice in &view.slices {
-        let bucket = bucket_in(&slice.file_id).filter(|bucket| *bucket < options.buckets).ok_or_else(|| {
-            Error::invalid_argument(format!(
-                "file group {:?} in partition {:?} is not one of {} buckets: the table was written with another index, or with another number of buckets; set hoodie.index.type and {BUCKET_INDEX_NUM_BUCKETS} to those of its writers",
-                slice.file_id, slice.partition, options.buckets
-            ))
-        })?;
+        let Some(bucket) = layout.bucket_of_group(&slice.partition, &slice.file_id)? else {
+            return Err(Error::invalid_argument(format!(
+                "file group {:?} in partition {:?} is not one of {}: the table was written with another index, or with another number of buckets; set hoodie.index.type, hoodie.index.bucket.engine and {BUCKET_INDEX_NUM_BUCKETS} to those of its writers",
+                slice.file_id,
+                slice.partition,
+                layout.described(&slice.partition)?
+            )));
+        };
         let group = number_of(locations.len())?;
         if groups.insert((slice.partition.as_str(), bucket), group).is_some() {
             return Err(Error::invalid_table(format!(
@@ -133,13 +142,13 @@ fn groups_of<'v>(view: &'v WriteView, options: &BucketOptions) -> Result<(Vec<Lo
 }
 
 /// Finds the file groups of keys.
-pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions) -> Result<Tagged> {
-    let (locations, groups) = groups_of(&view, options)?;
+pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, layout: &BucketLayout) -> Result<Tagged> {
+    let (locations, groups) = groups_of(&view, layout)?;
     let mut tagged = Tagged::untagged(keys.record_keys.len(), Arc::clone(&view));
     tagged.groups = locations;
     for ((key, partition), location) in keys.record_keys.iter().zip(&keys.partitions).zip(&mut tagged.locations) {
         let (Some(key), Some(partition)) = (key, partition) else { return Err(Error::internal("a row without a key")) };
-        *location = groups.get(&(partition, bucket_of(key, options))).copied();
+        *location = groups.get(&(partition, layout.bucket_of(key, partition)?)).copied();
     }
     Ok(tagged)
 }
@@ -147,10 +156,14 @@ pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions)
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::bucket_hash::new_bucket_prefix;
-    use super::super::bucket_hash::tests::{hash_of_list, options};
+    use super::super::bucket_hash::tests::{bucket_of, hash_of_list, options};
     use super::*;
     use mortice_base::error::ErrorKind;
     use proptest::prelude::*;
+
+    fn layout(options: &BucketOptions) -> BucketLayout {
+        BucketLayout::fixed(options).unwrap()
+    }
 
     /// A file slice without files.
     pub(in super::super) fn slice(partition: &str, file_id: &str) -> FileSlice {
@@ -177,7 +190,7 @@ pub(super) mod tests {
         let group = format!("{}-0", new_bucket_prefix(bucket));
         let view = Arc::new(WriteView::of_slices(vec![slice("p", &group)]));
         let rows = keys(&[("a", "p"), ("a", "q"), ("b", "p")]);
-        let tagged = tag(view, &rows, &options).unwrap();
+        let tagged = tag(view, &rows, &layout(&options)).unwrap();
         let found: Vec<_> = (0..3).map(|row| tagged.location(row).map(|location| location.file_id.clone())).collect();
         let of_b = (bucket_of("b", &options) == bucket).then(|| group.clone());
         assert_eq!(found, [Some(group), None, of_b]);
@@ -188,7 +201,7 @@ pub(super) mod tests {
     fn file_groups_of_another_index_are_refused() {
         let other = |file_ids: &[&str]| {
             let slices = file_ids.iter().map(|file_id| slice("p", file_id)).collect();
-            check_groups(&WriteView::of_slices(slices), &options(4, &["id"])).unwrap_err()
+            check_groups(&WriteView::of_slices(slices), &layout(&options(4, &["id"]))).unwrap_err()
         };
         let beyond = other(&["00000004-0000-0000-0000-000000000000-0"]);
         assert!(
@@ -213,7 +226,7 @@ pub(super) mod tests {
                 groups.into_iter().map(|(partition, bucket)| (partition, format!("{}-0", new_bucket_prefix(bucket)))).collect();
             let slices = groups.iter().map(|(partition, file_id)| slice(partition, file_id)).collect();
             let rows: Vec<(&str, &str)> = rows.iter().map(|(key, partition)| (key.as_str(), partition.as_str())).collect();
-            let tagged = tag(Arc::new(WriteView::of_slices(slices)), &keys(&rows), &options).unwrap();
+            let tagged = tag(Arc::new(WriteView::of_slices(slices)), &keys(&rows), &layout(&options)).unwrap();
             for (row, (key, partition)) in rows.iter().enumerate() {
                 let first = format!("{:08}-", hash_of_list(&[key]) % 6);
                 let expected = groups.iter().find(|(path, file_id)| path == partition && file_id.starts_with(&first));

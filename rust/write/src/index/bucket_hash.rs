@@ -4,17 +4,15 @@
 use uuid::Uuid;
 
 use super::layout_check::is_like_bucket;
-use super::options::BucketOptions;
 
-/// The bucket of a record key.
-#[must_use]
-pub fn bucket_of(key: &str, options: &BucketOptions) -> u32 {
-    let hash = hash_keys(key, &options.fields).into_iter().fold(1_i32, |hash, value| {
+/// The hash of values, of which a bucket is the remainder (`List.hashCode`).
+pub(super) fn hash_of(values: &[Option<&str>]) -> u32 {
+    let hash = values.iter().fold(1_i32, |hash, value| {
         // As Java hashes null.
         let value = value.map_or(0, java_hash);
         hash.wrapping_mul(31).wrapping_add(value)
     });
-    (hash & i32::MAX).unsigned_abs() % options.buckets.max(1)
+    (hash & i32::MAX).unsigned_abs()
 }
 
 /// `String.hashCode`.
@@ -45,7 +43,7 @@ pub fn new_group_prefix() -> String {
 /// The values of the hashed fields in a record key `field:value,field:value` (`KeyGenUtils.extractRecordKeysByFields`);
 /// a key without a comma or without a colon is a value itself. Values are not escaped in keys: a value ends at the last
 /// comma before the next colon that has one before it.
-fn hash_keys<'k>(key: &'k str, fields: &[String]) -> Vec<Option<&'k str>> {
+pub(super) fn hash_keys<'k>(key: &'k str, fields: &[String]) -> Vec<Option<&'k str>> {
     if !key.contains(',') || !key.contains(':') {
         return vec![Some(key)];
     }
@@ -84,10 +82,17 @@ fn end_of_value(value: &str) -> Option<usize> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::index::bucket_layout::BucketLayout;
+    use crate::index::options::{BucketEngine, BucketOptions};
     use proptest::prelude::*;
 
     pub(in crate::index) fn options(buckets: u32, fields: &[&str]) -> BucketOptions {
-        BucketOptions { buckets, fields: fields.iter().map(|field| (*field).to_owned()).collect() }
+        let fields = fields.iter().map(|field| (*field).to_owned()).collect();
+        BucketOptions { engine: BucketEngine::Simple, buckets, rules: None, fields }
+    }
+
+    pub(in crate::index) fn bucket_of(key: &str, options: &BucketOptions) -> u32 {
+        BucketLayout::fixed(options).unwrap().bucket_of(key, "p").unwrap()
     }
 
     #[test]
@@ -149,7 +154,8 @@ pub(super) mod tests {
             let chosen: Vec<String> = (0..values.len()).filter(|number| is_hashed(*number)).map(|number| fields[number].clone()).collect();
             prop_assume!(!chosen.is_empty());
             let expected: Vec<&str> = (0..values.len()).filter(|number| is_hashed(*number)).map(|number| values[number].as_str()).collect();
-            let options = BucketOptions { buckets, fields: chosen };
+            let chosen: Vec<&str> = chosen.iter().map(String::as_str).collect();
+            let options = options(buckets, &chosen);
             prop_assert_eq!(bucket_of(&parts.join(","), &options), hash_of_list(&expected) % buckets);
             // A key of one field has its value alone.
             prop_assert_eq!(bucket_of(&values[0], &options), hash_of_list(&[&values[0]]) % buckets);

@@ -42,6 +42,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    use crate::index::options::BucketEngine;
     use mortice_base::error::ErrorKind;
     use mortice_merge::config::{Properties, WriteOptions};
     use mortice_table::file_group::{FileSlice, LogFile};
@@ -81,7 +82,8 @@ mod tests {
         assert_eq!(choose(&[]).unwrap().name(), "SIMPLE");
         let options =
             [(TYPE, "BUCKET"), ("hoodie.bucket.index.num.buckets", "7"), ("hoodie.bucket.index.hash.field", "b")];
-        let expected = BucketOptions { buckets: 7, fields: vec!["b".to_owned()] };
+        let fields = vec!["b".to_owned()];
+        let expected = BucketOptions { engine: BucketEngine::Simple, buckets: 7, rules: None, fields };
         assert_eq!(choose(&options).unwrap().buckets(), Some(&expected));
     }
 
@@ -121,16 +123,6 @@ mod tests {
             (&[("hoodie.index.type", "HBASE")], ErrorKind::Unsupported, "HBASE"),
             (&[("hoodie.index.type", "FLINK_STATE")], ErrorKind::Unsupported, "FLINK_STATE"),
             (&[("hoodie.index.class", "org.acme.Index")], ErrorKind::Unsupported, "org.acme"),
-            (
-                &[("hoodie.index.type", "BUCKET"), ("hoodie.index.bucket.engine", "CONSISTENT_HASHING")],
-                ErrorKind::Unsupported,
-                "CONSISTENT_HASHING",
-            ),
-            (
-                &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.partition.expressions", "a,1")],
-                ErrorKind::Unsupported,
-                "partition.expressions",
-            ),
             (
                 &[("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", "0")],
                 ErrorKind::InvalidArgument,

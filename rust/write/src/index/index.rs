@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use super::bucket_layout::BucketLayout;
 use super::layout_check;
 use super::options::{BucketOptions, IndexType};
 use super::tagged::Tagged;
@@ -40,6 +41,15 @@ pub trait Index: Debug + Send + Sync {
     /// The buckets of keys, if they say which file group a key is in, or will be.
     fn buckets(&self) -> Option<&BucketOptions> {
         None
+    }
+
+    /// The same of a table, which may have stored some of it.
+    ///
+    /// # Errors
+    /// As for [`BucketLayout::of_table`].
+    fn bucket_layout(&self, table: &OpenTable) -> Result<Option<Arc<BucketLayout>>> {
+        let layout = |options: &BucketOptions| BucketLayout::of_table(table, options).map(Arc::new);
+        self.buckets().map(layout).transpose()
     }
 
     /// Whether rows of inserts are tagged, too (`HoodieIndex.requiresTagging`).

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use super::hashing_files::RING_FOLDER;
 use mortice_base::error::{Error, Result};
 use mortice_base::names::bucket_in;
 use mortice_merge::config::TableType;
 use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
 
-const HASHING_METADATA: &str = ".hoodie/.bucket_index/consistent_hashing_metadata";
 /// Hudi's tables have some thousand buckets at most, 256 unless set. A random id begins with a smaller number once in
 /// 43,000 groups.
 const MOST_BUCKETS: u32 = 100_000;
@@ -43,11 +43,19 @@ pub fn shared_buckets(slices: &[FileSlice]) -> BTreeMap<(&str, u32), Vec<&FileSl
     buckets
 }
 
-/// Refuses a table with consistent hashing.
+/// Whether a table has consistent hashing.
+///
+/// # Errors
+/// Those of listing its folder.
+pub fn has_consistent_hashing(table: &OpenTable) -> Result<bool> {
+    Ok(table.storage.list(RING_FOLDER)?.is_some_and(|entries| !entries.is_empty()))
+}
+
+/// Refuses a table with consistent hashing, for another index.
 pub(super) fn refuse_consistent_hashing(table: &OpenTable) -> Result<()> {
-    if table.storage.list(HASHING_METADATA)?.is_some_and(|entries| !entries.is_empty()) {
-        return Err(Error::unsupported(
-            "the table has a bucket index with consistent hashing (.hoodie/.bucket_index); write to it with Hudi",
+    if has_consistent_hashing(table)? {
+        return Err(Error::invalid_argument(
+            "the table has a bucket index with consistent hashing (.hoodie/.bucket_index); set hoodie.index.type to BUCKET and hoodie.index.bucket.engine to CONSISTENT_HASHING",
         )
         .in_file(&table.uri));
     }

@@ -20,20 +20,24 @@
 //! | `stored_keys` | keys of file groups, streamed, with the numbers of their rows |
 //! | `inserted_keys` | keys that two writes at the same time have inserted |
 //! | `key_join` | the keys of rows joined with those of base files |
-//! | `bucket_hash` | the bucket of a key, and ids of new file groups |
+//! | `bucket_hash` | the hash of a key, and ids of new file groups |
+//! | `bucket_layout` | the bucket of a key, and the file group of a bucket |
+//! | `partition_rules` | numbers of buckets by partition |
+//! | `hash_rings`, `hash_ring`, `xx_hash` | consistent hashing: the file groups of ranges of hashes |
+//! | `resized_ring` | the part of a ring that a clustering changes |
+//! | `hashing_files` | the files that say so |
 //! | `present_keys` | which rows' keys are in the table |
 //! | `new_rows` | rows that are to be new, and whose keys are in the table |
 //! | `repeated_rows` | keys that several stored rows have |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `spread`, `task_look_up` | these steps for rows that are spread over processes, and which of them an index takes |
-//! | `hash_rings`, `hash_ring`, `xx_hash` | consistent hashing: the file groups of ranges of hashes |
-//! | `hashing_files` | the files that say so |
 //! | `layout_check` | refuses an index that the table was not written with |
 
 mod bloom;
 mod bucket;
 mod bucket_hash;
+mod bucket_layout;
 mod choice;
 mod hash_ring;
 mod hash_rings;
@@ -49,10 +53,12 @@ mod merged_rows;
 mod moves;
 mod new_rows;
 mod options;
+mod partition_rules;
 mod present_keys;
 mod provenance;
 mod record_level;
 mod repeated_rows;
+mod resized_ring;
 mod simple;
 mod spread;
 mod stored_keys;
@@ -61,7 +67,8 @@ mod tagged;
 mod task_look_up;
 mod xx_hash;
 
-pub use bucket_hash::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use bucket_hash::{new_bucket_prefix, new_group_prefix};
+pub use bucket_layout::BucketLayout;
 pub use choice::{choose_index, choose_index_of};
 pub use hash_ring::{HashRing, NodeTag, RingNode};
 pub use hash_rings::{HashRings, mark_committed, store_next};
@@ -70,14 +77,15 @@ pub use incoming_keys::{IncomingKeys, partitions_of};
 pub use index::Index;
 pub use indexed_rows::IndexedRows;
 pub use inserted_keys::{CommonKey, common_key, first_common_key};
-pub use layout_check::are_buckets;
-pub use layout_check::shared_buckets;
+pub use layout_check::{are_buckets, has_consistent_hashing, shared_buckets};
 pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use new_rows::refuse_located_inserts;
-pub use options::{BucketOptions, IndexOptions, IndexType};
+pub use options::{BucketEngine, BucketOptions, IndexOptions, IndexType};
+pub use partition_rules::PartitionExpressions;
 pub use present_keys::present_keys;
 pub use provenance::Provenance;
 pub use repeated_rows::{check_updates, has_repeated_key};
+pub use resized_ring::ResizedRing;
 pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 pub use stored_keys::WrittenRows;
 pub use stored_rows::read_stored_rows;

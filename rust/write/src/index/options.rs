@@ -4,9 +4,11 @@
 //! writers put them finds none of them, and every update becomes a second row: so nothing is guessed but Hudi's
 //! default, and `layout_check` refuses what the table's file groups contradict.
 
+use super::partition_rules::PartitionExpressions;
 use mortice_base::error::{Error, Result};
 use mortice_merge::config::option_names::{
-    BUCKET_INDEX_HASH_FIELD, BUCKET_INDEX_PARTITION_EXPRESSIONS, INDEX_BUCKET_ENGINE, INDEX_CLASS, INDEX_TYPE,
+    BUCKET_INDEX_HASH_FIELD, BUCKET_INDEX_PARTITION_EXPRESSIONS, BUCKET_INDEX_PARTITION_RULE_TYPE, INDEX_BUCKET_ENGINE,
+    INDEX_CLASS, INDEX_TYPE,
 };
 use mortice_merge::config::{TableConfig, WriteOptions, option_names};
 use mortice_table::metadata_table::RECORD_INDEX;
@@ -22,8 +24,7 @@ pub struct IndexOptions {
     bloom_moves: bool,
     record_level_moves: bool,
     bucket_engine: String,
-    /// Whether buckets are counted by partition.
-    has_bucket_expressions: bool,
+    bucket_rules: Option<PartitionExpressions>,
     buckets: u32,
     hash_field: Option<String>,
 }
@@ -41,7 +42,13 @@ impl IndexOptions {
             bloom_moves: options.boolean(option_names::BLOOM_INDEX_UPDATE_PARTITION_PATH)?,
             record_level_moves: options.boolean(option_names::RECORD_INDEX_UPDATE_PARTITION_PATH)?,
             bucket_engine: options.word(INDEX_BUCKET_ENGINE)?.to_owned(),
-            has_bucket_expressions: options.text(BUCKET_INDEX_PARTITION_EXPRESSIONS).is_some(),
+            bucket_rules: match options.text(BUCKET_INDEX_PARTITION_EXPRESSIONS).filter(|text| !text.is_empty()) {
+                None => None,
+                Some(expressions) => Some(PartitionExpressions {
+                    expressions: expressions.to_owned(),
+                    rule: options.word(BUCKET_INDEX_PARTITION_RULE_TYPE)?.to_owned(),
+                }),
+            },
             buckets: options.integer(option_names::BUCKET_INDEX_NUM_BUCKETS)?,
             hash_field: options.text(BUCKET_INDEX_HASH_FIELD).map(str::to_owned),
         })
@@ -76,11 +83,24 @@ pub(super) struct TypedIndex {
     pub(super) updates_partition: bool,
 }
 
+/// What a bucket is (`BucketIndexEngineType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BucketEngine {
+    /// A remainder of the hash: a partition has a fixed number of them.
+    Simple,
+    /// A range of the hash, which clustering splits and merges.
+    ConsistentHashing,
+}
+
 /// Options of the bucket index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketOptions {
-    /// Buckets in a partition.
+    /// What a bucket is.
+    pub engine: BucketEngine,
+    /// Buckets in a partition; with consistent hashing in a new one.
     pub buckets: u32,
+    /// Numbers of buckets by partition.
+    pub rules: Option<PartitionExpressions>,
     /// The key fields that are hashed.
     pub fields: Vec<String>,
 }
@@ -159,22 +179,31 @@ impl TypedIndex {
 }
 
 impl BucketOptions {
+    /// Those of a table with consistent hashing, whichever index options name: for a clustering of it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for hashed fields that are not those of the key.
+    pub fn of_rings(config: &TableConfig, options: &IndexOptions) -> Result<Self> {
+        let options = IndexOptions { bucket_engine: "CONSISTENT_HASHING".to_owned(), ..options.clone() };
+        Self::from_options(config, &options)
+    }
+
     /// The buckets that options name, for a table.
     pub(super) fn from_options(config: &TableConfig, options: &IndexOptions) -> Result<Self> {
-        let engine = options.bucket_engine.as_str();
-        if !engine.eq_ignore_ascii_case("SIMPLE") {
-            return Err(Error::unsupported(format!(
-                "option {INDEX_BUCKET_ENGINE} {engine:?} (supported: SIMPLE); write to tables with consistent hashing with Hudi"
-            )));
-        }
-        if options.has_bucket_expressions {
-            return Err(Error::unsupported(format!(
-                "option {BUCKET_INDEX_PARTITION_EXPRESSIONS}: numbers of buckets by partition; write to this table with Hudi"
-            )));
-        }
+        let engine = match options.bucket_engine.to_ascii_uppercase().as_str() {
+            "SIMPLE" => BucketEngine::Simple,
+            "CONSISTENT_HASHING" => BucketEngine::ConsistentHashing,
+            other => {
+                return Err(Error::unsupported(format!(
+                    "option {INDEX_BUCKET_ENGINE} {other:?} (supported: SIMPLE, CONSISTENT_HASHING)"
+                )));
+            }
+        };
+        // Hudi has them under fixed numbers only.
+        let rules = options.bucket_rules.clone().filter(|_| engine == BucketEngine::Simple);
         let buckets = options.buckets;
         let Some(named) = &options.hash_field else {
-            return Ok(Self { buckets, fields: config.record_key_fields.clone() });
+            return Ok(Self { engine, buckets, rules, fields: config.record_key_fields.clone() });
         };
         let fields: Vec<String> = named.split(',').map(|field| field.trim().to_owned()).collect();
         if let Some(other) = fields.iter().find(|field| !config.record_key_fields.contains(field)) {
@@ -183,7 +212,7 @@ impl BucketOptions {
                 config.record_key_fields
             )));
         }
-        Ok(Self { buckets, fields })
+        Ok(Self { engine, buckets, rules, fields })
     }
 }
 
@@ -218,7 +247,8 @@ mod tests {
         ] {
             assert_eq!(read(&[(INDEX_TYPE.name(), name)]).unwrap(), TypedIndex { kind, updates_partition });
         }
-        let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
+        let fields = vec!["a".into(), "b".into()];
+        let bucket = BucketOptions { engine: BucketEngine::Simple, buckets: 256, rules: None, fields };
         assert_eq!(
             BucketOptions::from_options(&config(""), &IndexOptions::resolve(&WriteOptions::default()).unwrap())
                 .unwrap(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::{StringArray, UInt64Array};
 
+use super::bucket_layout::BucketLayout;
 use super::incoming_keys::IncomingKeys;
 use super::key_join::{Match, add, location_of};
-use super::options::BucketOptions;
 use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use super::{bucket, record_level};
@@ -91,8 +91,8 @@ pub fn tag_by_stored_keys(
 ///
 /// # Errors
 /// `InvalidArgument` and `InvalidTable` for file groups that are not those of buckets.
-pub fn tag_by_buckets(slices: Vec<FileSlice>, keys: &RowKeys, options: &BucketOptions) -> Result<Tagged> {
-    bucket::tag(Arc::new(WriteView::of_slices(slices)), keys, options)
+pub fn tag_by_buckets(slices: Vec<FileSlice>, keys: &RowKeys, layout: &BucketLayout) -> Result<Tagged> {
+    bucket::tag(Arc::new(WriteView::of_slices(slices)), keys, layout)
 }
 
 /// Finds the file groups of keys in the record index. Whether they are live is not checked.

@@ -12,7 +12,7 @@ use mortice_base::names::RequestedTime;
 use mortice_merge::config::WriteOptions;
 use mortice_table::plan::{OpenTable, PinnedTable};
 use mortice_table::timeline::WriteOperation;
-use mortice_write::index::{Index, Provenance, choose_index_of};
+use mortice_write::index::{BucketLayout, Index, Provenance, choose_index_of};
 use mortice_write::rows::{Preparation, WriteSchema};
 use mortice_write::settings::WriteSettings;
 
@@ -110,9 +110,10 @@ impl WriteState {
         let table = Arc::new(self.table.open()?);
         let settings = WriteSettings::resolve(&self.options, &table.config)?;
         let index = choose_index_of(&table.config, &settings.index, self.provenance)?;
+        let buckets = index.bucket_layout(&table)?;
         let schema = WriteSchema::of_json(&table, &self.schema)?;
         let Self { operation, options, instant, updated, provenance, .. } = self;
-        Ok(OpenWrite { table, operation, options, settings, instant, schema, index, updated, provenance })
+        Ok(OpenWrite { table, operation, options, settings, instant, schema, index, buckets, updated, provenance })
     }
 }
 
@@ -126,6 +127,8 @@ pub(crate) struct OpenWrite {
     pub(crate) instant: Option<RequestedTime>,
     pub(crate) schema: WriteSchema,
     pub(crate) index: Arc<dyn Index>,
+    /// Of a bucket index.
+    pub(crate) buckets: Option<Arc<BucketLayout>>,
     pub(crate) updated: Vec<String>,
     pub(crate) provenance: Provenance,
 }

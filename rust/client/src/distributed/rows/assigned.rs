@@ -17,6 +17,7 @@ use mortice_table::timeline::metadata::HoodieCommitMetadata;
 use mortice_write::assign::{
     AssignOptions, InsertClass, PlaceInserts, PlannedTask, RowCounts, TaskKind, TaskPlan, plan_tasks,
 };
+use mortice_write::index::BucketLayout;
 
 /// Bytes of rows that one partition of a data frame writes, task after task.
 const PARTITION_BYTES: u64 = 64 << 20;
@@ -68,7 +69,7 @@ pub(crate) fn assign_reports(
         partition_of_task: Vec::new(),
         partitions: 1,
     };
-    assigned.route(placed)?;
+    assigned.route(placed, options.bucket.as_deref())?;
     assigned.pack(placed, parallelism);
     Ok(assigned)
 }
@@ -104,6 +105,11 @@ impl Assigned {
     /// Whether there is nothing to write.
     pub(crate) fn is_empty(&self) -> bool {
         self.plan.tasks.is_empty()
+    }
+
+    /// The partitions of its tasks.
+    pub(crate) fn task_partitions(&self) -> impl Iterator<Item = &str> {
+        self.plan.tasks.iter().map(|task| task.partition.as_str())
     }
 
     /// Partitions of the data frame.
@@ -159,7 +165,7 @@ impl Assigned {
     }
 
     /// The tasks of each source's rows.
-    fn route(&mut self, placed: &[PlacedReport]) -> Result<()> {
+    fn route(&mut self, placed: &[PlacedReport], buckets: Option<&BucketLayout>) -> Result<()> {
         let mut reports: Vec<&PlacedReport> = placed.iter().collect();
         reports.sort_by_key(|report| report.source);
         let by_group: BTreeMap<(String, String), usize> = self.plan.by_group();
@@ -183,7 +189,7 @@ impl Assigned {
                     let planned = self.plan.tasks.get(at(*task));
                     planned
                         .ok_or_else(|| Error::internal("new rows of a task that is not there"))?
-                        .check_takes(&class_of_insert)?;
+                        .check_takes(&class_of_insert, buckets)?;
                     self.add(at(*task), end - begin, end - begin)?;
                     begin = *end;
                 }

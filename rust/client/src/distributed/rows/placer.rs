@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, RecordBatch, UInt32
 use crate::distributed::exchange::{ClassCount, GroupCount, KeyHasher, PlacedReport, RowSum, sent_rows, taken};
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_write::index::{BucketOptions, IndexedRows, Tagged, bucket_of};
+use mortice_write::index::{BucketLayout, IndexedRows, Tagged};
 use mortice_write::row_set::WriteRows;
 
 /// The place of a row: the number of a file group of its source; for new rows -1 less the number of their class.
@@ -23,7 +23,7 @@ pub(crate) const IS_REPEATED: &str = "_mortice_is_repeated";
 
 /// Places the rows of one source.
 pub(crate) struct Placer {
-    buckets: Option<BucketOptions>,
+    buckets: Option<Arc<BucketLayout>>,
     is_global: bool,
     groups: Vec<GroupCount>,
     group_numbers: HashMap<(String, String), i32>,
@@ -42,7 +42,7 @@ struct Placed {
 }
 
 impl Placer {
-    pub(crate) fn new(buckets: Option<BucketOptions>, is_global: bool) -> Self {
+    pub(crate) fn new(buckets: Option<Arc<BucketLayout>>, is_global: bool) -> Self {
         Self {
             buckets,
             is_global,
@@ -141,7 +141,7 @@ impl Placer {
 
     /// The place of a new row, and its number there.
     fn new_place(&mut self, key: &str, partition: &str) -> Result<(i32, u32)> {
-        let bucket = self.buckets.as_ref().map(|buckets| bucket_of(key, buckets));
+        let bucket = self.buckets.as_ref().map(|buckets| buckets.bucket_of(key, partition)).transpose()?;
         // Without buckets there are few classes, and rows of one mostly follow each other.
         let known = self.classes.last().filter(|class| class.partition == partition && class.bucket == bucket);
         let number = match known {

@@ -32,7 +32,7 @@ pub(crate) struct PrepareStage {
 impl PrepareStage {
     pub(crate) fn new(write: OpenWrite, spec: &PrepareSpec, task: TaskAttempt, input: Input) -> Self {
         let report = PreparedReport { rows: RowSum::default(), bytes: 0, partitions: BTreeSet::new() };
-        let placer = spec.is_direct.then(|| Placer::new(write.index.buckets().cloned(), write.is_global()));
+        let placer = spec.is_direct.then(|| Placer::new(write.buckets.clone(), write.is_global()));
         let chunks = Distributor::new(ChunkKind::Rows, task.partition);
         Self { write, input, partition: task.partition, first_row: 0, report, placer, chunks }
     }

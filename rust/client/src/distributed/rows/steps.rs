@@ -212,7 +212,7 @@ impl DistributedWrite {
     /// Assigns placed rows to tasks, and announces what they are about to do.
     fn assign(&mut self, placed: &[PlacedReport], taken: RowSum, view: &WriteView) -> Result<NextStep> {
         check_complete(placed.iter().map(|report| report.taken), taken)?;
-        let options = self.target.settings().assign.of_index(self.plan.index.as_ref())?;
+        let options = self.target.settings().assign.of_index(self.plan.index.as_ref(), &self.plan.table)?;
         let assigned = assign_reports(
             &self.plan.table,
             &options,
@@ -226,6 +226,9 @@ impl DistributedWrite {
         if assigned.is_empty() {
             self.phase = Phase::Writing(assigned);
             return Ok(NextStep::Commit);
+        }
+        if let Some(buckets) = &options.bucket {
+            buckets.store_new(transaction.store().as_ref(), &mut assigned.task_partitions())?;
         }
         mark_of(transaction).open()?;
         let state = self.state(PinnedTable::new(&self.plan.table));

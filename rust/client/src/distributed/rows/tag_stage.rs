@@ -62,10 +62,10 @@ impl TagStage {
 
     fn tag(&mut self, slot: u32, keys: &RowKeys) -> Result<Tagged> {
         let is_global = self.write.is_global();
-        match (&self.by, self.write.index.buckets()) {
+        match (&self.by, &self.write.buckets) {
             (TagBy::StoredKeys, _) => self.tag_by_stored_keys(slot, keys),
             (TagBy::Buckets(slices), Some(buckets)) => tag_by_buckets(slices.clone(), keys, buckets),
-            (TagBy::Buckets(_), None) => Err(Error::internal("a bucket index without its options")),
+            (TagBy::Buckets(_), None) => Err(Error::internal("a bucket index without its buckets")),
             (TagBy::RecordIndex, _) => {
                 let indexed = tag_by_record_index(&self.write.table, keys, is_global)?;
                 match self.write.provenance {
@@ -136,7 +136,7 @@ pub(crate) fn place(
     output: &mut Output,
 ) -> Result<()> {
     check_updates(&write.table, write.index.as_ref(), rows)?;
-    let mut placer = Placer::new(write.index.buckets().cloned(), write.is_global());
+    let mut placer = Placer::new(write.buckets.clone(), write.is_global());
     let batch = placer.place(rows)?;
     let bytes = row_bytes(&batch) as u64;
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);

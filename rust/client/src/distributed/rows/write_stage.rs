@@ -17,7 +17,6 @@ use mortice_base::row_number::at;
 use mortice_merge::keys::RowKeys;
 use mortice_storage::{FileStore, open_file_store};
 use mortice_write::assign::{GroupTask, TaskKind, check_takes};
-use mortice_write::index::bucket_of;
 use mortice_write::row_set::WriteRows;
 use mortice_write::rows::partial_schema;
 use mortice_write::write::{WriteStatus, WriteToken};
@@ -45,7 +44,9 @@ impl WriteStage {
             &write.updated,
             &write.settings.rows,
         )?;
-        let options = TaskOptions::new(&write.table, write.operation, &write.settings).with_partial(partial);
+        let options = TaskOptions::new(&write.table, write.operation, &write.settings)
+            .with_partial(partial)
+            .of_buckets(write.buckets.is_some());
         Ok(Self { write, spec, store, options, input: Chunks::new(input), attempt })
     }
 
@@ -80,13 +81,14 @@ impl WriteStage {
     /// Makes sure that new rows came to a task of their partition and bucket. Those of a file group have its number as
     /// their tag.
     fn check_new_rows(&self, own: &str, kind: &TaskKind, keys: &RowKeys, is_new: &BooleanArray) -> Result<()> {
-        let buckets = self.write.index.buckets();
+        let buckets = self.write.buckets.as_deref();
         for ((key, partition), is_new) in keys.record_keys.iter().zip(&keys.partitions).zip(is_new) {
             let (Some(key), Some(partition)) = (key, partition) else {
                 return Err(Error::internal("a row without a key"));
             };
             if is_new == Some(true) {
-                check_takes(own, kind, partition, buckets.map(|buckets| bucket_of(key, buckets)))?;
+                let bucket = buckets.map(|layout| layout.bucket_of(key, partition).map(|bucket| (layout, bucket)));
+                check_takes(own, kind, partition, bucket.transpose()?)?;
             }
         }
         Ok(())

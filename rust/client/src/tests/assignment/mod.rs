@@ -20,7 +20,7 @@ use mortice_table::file_group::FileSlice;
 use mortice_table::plan::{OpenTable, WriteView};
 use mortice_table::timeline::{MetadataPart, WriteOperation};
 use mortice_write::assign::{AssignOptions, PlaceInserts, TaskKind, assign};
-use mortice_write::index::{BucketOptions, Tagged, bucket_of, group_of};
+use mortice_write::index::{BucketEngine, BucketLayout, BucketOptions, Tagged, group_of};
 use mortice_write::row_set::{RowMark, RowMarks};
 
 const NO_SMALL_FILES: [(&str, &str); 3] = [
@@ -97,8 +97,10 @@ fn each_row_has_its_place_and_files_are_filled_up_to_their_size() {
 fn new_rows_of_a_bucket_go_to_one_new_group_of_its_number() {
     let folder = Table::of_type(9, TableType::MergeOnRead);
     let table = folder.open(false);
-    let bucket = BucketOptions { buckets: 5, fields: vec!["id".to_owned()] };
-    let options = AssignOptions { bucket: Some(bucket.clone()), ..assign_options() };
+    let fields = vec!["id".to_owned()];
+    let bucket = BucketOptions { engine: BucketEngine::Simple, buckets: 5, rules: None, fields };
+    let layout = Arc::new(BucketLayout::of_table(&table, &bucket).unwrap());
+    let options = AssignOptions { bucket: Some(Arc::clone(&layout)), ..assign_options() };
     let rows: Vec<(String, &str)> = (0..200_usize).map(|row| (format!("k{row}"), ["x", "y"][row % 2])).collect();
     let keys = keys(rows.iter().map(|(key, city)| (key.as_str(), *city)));
     let tagged = Tagged::untagged(rows.len(), Arc::default());
@@ -111,7 +113,7 @@ fn new_rows_of_a_bucket_go_to_one_new_group_of_its_number() {
         assert!(seen.insert((task.partition.clone(), number)), "two file groups of bucket {number}");
         for row in &task.rows {
             let (key, city) = &rows[at(*row)];
-            assert_eq!((bucket_of(key, &bucket), *city), (number, task.partition.as_str()), "{key}");
+            assert_eq!((layout.bucket_of(key, city).unwrap(), *city), (number, task.partition.as_str()), "{key}");
         }
     }
     assert_eq!((seen.len(), assigned.tasks.iter().map(|task| task.rows.len()).sum::<usize>()), (10, rows.len()));

@@ -25,7 +25,7 @@ use mortice_merge::keys::RowKeys;
 use mortice_services::{ServiceRequest, run_compaction};
 use mortice_table::timeline::WriteOperation;
 use mortice_write::index::{
-    Index, IndexOptions, Provenance, Tagged, TaskLookUp, bucket_of, choose_index, choose_index_of,
+    BucketLayout, Index, IndexOptions, Provenance, Tagged, TaskLookUp, choose_index, choose_index_of,
 };
 use places::{Found, Group, base_rows, groups, snapshot};
 
@@ -250,7 +250,8 @@ impl Run {
         (key, city): (&str, &str),
         context: &str,
     ) {
-        let bucket = Some(bucket_of(key, self.index.buckets().unwrap()));
+        let layout = BucketLayout::fixed(self.index.buckets().unwrap()).unwrap();
+        let bucket = Some(layout.bucket_of(key, city).unwrap());
         let groups = groups_of(tagged);
         assert!(groups.len() <= 1 && current.is_subset(&groups), "{groups:?}: {context}");
         assert!(groups.iter().all(|(path, file_id)| path == city && bucket_in(file_id) == bucket), "{context}");

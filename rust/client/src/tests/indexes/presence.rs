@@ -109,7 +109,8 @@ fn tasks_find_keys_where_one_process_finds_them() {
             }
             TaskLookUp::Buckets => {
                 let slices = run.index.view(&open, None).unwrap().slices.clone();
-                tag_by_buckets(slices, &keys, run.index.buckets().unwrap()).unwrap()
+                let layout = run.index.bucket_layout(&open).unwrap().unwrap();
+                tag_by_buckets(slices, &keys, &layout).unwrap()
             }
             TaskLookUp::StoredKeys => {
                 let mut batches = Vec::new();

@@ -11,9 +11,6 @@ include!(concat!(env!("OUT_DIR"), "/option_names.rs"));
 
 /// `hoodie.index.class`.
 pub const INDEX_CLASS: WriteOption<Text> = WriteOption::new("hoodie.index.class");
-/// `hoodie.bucket.index.partition.expressions`.
-pub const BUCKET_INDEX_PARTITION_EXPRESSIONS: WriteOption<Text> =
-    WriteOption::new("hoodie.bucket.index.partition.expressions");
 /// `hoodie.record.size.estimator.class`.
 pub const RECORD_SIZE_ESTIMATOR_CLASS: WriteOption<Text> = WriteOption::new("hoodie.record.size.estimator.class");
 /// `hoodie.datasource.write.keygenerator.class`.
