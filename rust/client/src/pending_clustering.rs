@@ -37,10 +37,11 @@ pub(super) fn roll_back_updated_clustering(transaction: &Transaction, tagged: &m
 fn rolls_back(options: &WriteOptions) -> Result<bool> {
     let strategy = options.text(CLUSTERING_UPDATES_STRATEGY).unwrap_or("");
     match strategy.rsplit('.').next().unwrap_or(strategy) {
-        "" | "SparkRejectUpdateStrategy" => Ok(false),
+        // Rows of file groups that a plan of consistent hashing resizes are not written twice: they are refused, too.
+        "" | "SparkRejectUpdateStrategy" | "SparkConsistentBucketDuplicateUpdateStrategy" => Ok(false),
         "SparkAllowUpdateStrategy" => options.boolean(CLUSTERING_ROLLBACK_PENDING_REPLACECOMMIT_ON_CONFLICT),
         _ => Err(Error::unsupported(format!(
-            "unsupported {CLUSTERING_UPDATES_STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy)"
+            "unsupported {CLUSTERING_UPDATES_STRATEGY}={strategy} (supported: SparkRejectUpdateStrategy, SparkAllowUpdateStrategy, SparkConsistentBucketDuplicateUpdateStrategy)"
         ))),
     }
 }

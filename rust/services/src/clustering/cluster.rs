@@ -6,9 +6,12 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 
+use super::rings::{buckets_of_plan, ring_layout, store_rings};
 use super::row_order::RowOrder;
 use super::run::ClusteringRun;
-use crate::clustering::planning::{ClusteringOptions, PlannedClustering, clustering_plan, planned_clustering};
+use crate::clustering::planning::{
+    ClusteringOptions, PlannedClustering, RingBounds, RingPlan, clustering_plan, planned_clustering,
+};
 use crate::compaction::check_merge;
 use crate::open::open_for_service;
 use crate::request::ServiceRequest;
@@ -23,7 +26,7 @@ use mortice_table::plan::OpenTable;
 use mortice_table::read::LogCheck;
 use mortice_table::timeline::WriteOperation;
 use mortice_table::timeline::metadata::{HoodieRequestedReplaceMetadata, TimelineMetadata};
-use mortice_write::index::choose_index;
+use mortice_write::index::{choose_index, has_consistent_hashing};
 use mortice_write::rows::WriteSchema;
 use mortice_write::write::WriteStatus;
 
@@ -148,8 +151,11 @@ pub(crate) fn check_order(target: &WritableTable) -> Result<()> {
     })
 }
 
-/// Rows of a bucket belong to its file group.
+/// Rows of a bucket belong to its file group: there is nothing to rewrite but the ranges of consistent hashing.
 fn check_not_bucketed(target: &WritableTable, table: &OpenTable) -> Result<()> {
+    if has_consistent_hashing(table)? {
+        return Ok(());
+    }
     let index = choose_index(&table.config, &target.settings().index)?;
     if index.buckets().is_some() {
         return Err(Error::unsupported("clustering of a table with a bucket index").in_file(&table.uri));
@@ -185,7 +191,17 @@ fn plan_of_table(
     let hour = instant.as_str().get(8..10).and_then(|hour| hour.parse().ok());
     let hour = hour.ok_or_else(|| Error::internal("an instant without an hour").at_instant(instant))?;
     let options = ClusteringOptions::resolve(target.options())?;
-    let plan = clustering_plan(target.store().as_ref(), &table.timeline, live.clone(), &options, hour)?;
+    let has_rings = has_consistent_hashing(table)?;
+    let (store, options) = (target.store().as_ref(), options.of_table(has_rings)?);
+    let plan = if has_rings {
+        let layout = ring_layout(table, &target.settings().index)?;
+        let bounds = RingBounds::resolve(target.options())?;
+        let planner =
+            RingPlan { store, timeline: &table.timeline, layout: &layout, options: &options, bounds: &bounds };
+        planner.make(live.clone(), hour)?
+    } else {
+        clustering_plan(store, &table.timeline, live.clone(), &options, hour)?
+    };
     if let Some(plan) = plan.as_ref().filter(|_| table.checks_logs()) {
         let planned = planned_clustering(&plan.to_avro()?, &live, instant)?;
         planned.groups.iter().try_for_each(|group| table.check_logs(&group.slices, LogCheck::Blocks))?;
@@ -223,8 +239,10 @@ fn write_groups(transaction: &Transaction) -> Result<(Vec<WriteStatus>, CommitEx
         instant,
         &ClusteringOptions::resolve(target.options())?,
         &target.settings().base_files,
-    );
+    )
+    .with_buckets(buckets_of_plan(table, &plan, &target.settings().index)?);
     let statuses = run.write_groups(&plan, target.progress())?;
+    store_rings(transaction, &plan)?;
     let schema = schema.columns.json().to_owned();
     Ok((statuses, CommitExtra { schema, replaced: plan.replaced_groups(), ..CommitExtra::default() }))
 }

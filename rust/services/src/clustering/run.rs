@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-
+use super::group_output::{GroupOutput, NewFiles};
 use super::row_order::RowOrder;
 use crate::clustering::planning::{ClusteringOptions, PlannedClustering, PlannedGroup, RowLayout};
 use mortice_base::error::{Error, Result};
@@ -14,9 +13,9 @@ use mortice_merge::spill::SpillFolder;
 use mortice_storage::{FileStore, check_cancelled, parallel};
 use mortice_table::plan::{OpenTable, QueryOptions};
 use mortice_table::read::Stream;
-use mortice_write::index::new_group_prefix;
+use mortice_write::index::{BucketLayout, ResizedRing};
 use mortice_write::rows::{RowSorter, WriteSchema};
-use mortice_write::write::{BaseFileOptions, CreateHandle, CreateTarget, MetaColumns, WriteStatus, WriteToken};
+use mortice_write::write::{BaseFileOptions, WriteStatus, WriteToken};
 
 /// Bytes of rows in open row groups, of all threads.
 const OPEN_BYTES: usize = 192 << 20;
@@ -31,6 +30,8 @@ pub struct ClusteringRun<'a> {
     instant: &'a RequestedTime,
     base: BaseFileOptions,
     layout: RowLayout,
+    /// Of a table with consistent hashing.
+    buckets: Option<Arc<BucketLayout>>,
 }
 
 impl<'a> ClusteringRun<'a> {
@@ -51,7 +52,13 @@ impl<'a> ClusteringRun<'a> {
         base_files: &BaseFileOptions,
     ) -> Self {
         let base = base_files.clone().of_size(options.target_file_bytes);
-        Self { store, table, schema, instant, base, layout: options.layout }
+        Self { store, table, schema, instant, base, layout: options.layout, buckets: None }
+    }
+
+    /// The same, of a table with these buckets.
+    #[must_use]
+    pub fn with_buckets(self, buckets: Option<Arc<BucketLayout>>) -> Self {
+        Self { buckets, ..self }
     }
 
     /// Writes all groups, several at a time.
@@ -102,16 +109,28 @@ impl<'a> ClusteringRun<'a> {
         };
         let order = RowOrder::by_columns(sort_columns, self.layout, &scan.schema(), sample)?;
         let stream = Stream::new(scan.schema(), scan.splits().to_vec(), cores.div_ceil(threads));
-        let target = CreateTarget {
-            partition: group.partition.clone(),
-            file_id_prefix: new_group_prefix(),
-            instant: self.instant.clone(),
+        let files = NewFiles {
+            store: self.store,
+            schema: &self.schema.stored,
+            partition: &group.partition,
+            instant: self.instant,
             token,
+            base: &self.base,
         };
-        let store = Arc::clone(self.store);
-        let handle = CreateHandle::new(store, &self.schema.stored, target, self.base.clone(), false);
-        let mut output =
-            Output { handle, has_meta: self.table.config.populate_meta_fields, memory: OPEN_BYTES / threads };
+        let has_meta = self.table.config.populate_meta_fields;
+        let mut output = match (&self.buckets, group.nodes.as_slice()) {
+            (_, []) => GroupOutput::new(&files, has_meta, OPEN_BYTES / threads),
+            (Some(buckets), nodes) if has_meta => {
+                let mut sources = group.slices.iter().map(|slice| slice.file_id.as_str());
+                let ring = ResizedRing::new(buckets, &group.partition, &mut sources, nodes)?;
+                GroupOutput::by_nodes(&files, ring, OPEN_BYTES / threads)
+            }
+            (_, _) => {
+                return Err(Error::unsupported(
+                    "clustering of a table with consistent hashing that stores no meta columns (hoodie.populate.meta.fields=false); execute it with Hudi",
+                ));
+            }
+        };
         let mut rows = 0_u64;
         match order {
             None => {
@@ -134,31 +153,5 @@ impl<'a> ClusteringRun<'a> {
             }
         }
         output.finish(rows)
-    }
-}
-
-/// The new files of a group.
-struct Output {
-    handle: CreateHandle,
-    has_meta: bool,
-    /// Bytes of rows that wait for their row group to be complete.
-    memory: usize,
-}
-
-impl Output {
-    fn insert(&mut self, rows: &RecordBatch) -> Result<()> {
-        check_cancelled()?;
-        self.handle.insert(rows, if self.has_meta { MetaColumns::Kept } else { MetaColumns::Absent })?;
-        if self.handle.held_bytes() > self.memory { self.handle.end_row_group() } else { Ok(()) }
-    }
-
-    /// Completes the files, which must have so many rows.
-    fn finish(self, rows: u64) -> Result<Vec<WriteStatus>> {
-        let statuses = self.handle.finish()?;
-        let written = statuses.iter().fold(0_u64, |sum, status| sum.saturating_add(status.writes));
-        if written != rows {
-            return Err(Error::internal(format!("{written} of {rows} rows of a clustering were written")));
-        }
-        Ok(statuses)
     }
 }

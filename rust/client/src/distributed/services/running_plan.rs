@@ -37,6 +37,7 @@ pub(crate) fn execute_by_tasks(transaction: Transaction, runner: &dyn TaskRunner
     let reports = runner.run(&step.stage, step.tasks);
     let statuses = reports.and_then(|reports| statuses(&reports, parts)).and_then(|statuses| {
         mark_of(&transaction).close()?;
+        service.finish(&transaction)?;
         Ok(statuses)
     });
     let (transaction, statuses) = transaction.or_abort(statuses)?;

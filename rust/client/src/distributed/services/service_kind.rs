@@ -91,6 +91,14 @@ impl PlannedService {
         }
     }
 
+    /// Stores what a plan leaves besides its files, which are written.
+    pub(crate) fn finish(self, transaction: &Transaction) -> Result<()> {
+        match self {
+            Self::Compaction | Self::LogCompaction => Ok(()),
+            Self::Clustering => clustering::store_rings(transaction, &clustering::plan_of(transaction)?),
+        }
+    }
+
     /// The parts of a plan that has begun.
     pub(crate) fn parts(self, transaction: &Transaction) -> Result<PlanParts> {
         let mut replaced = BTreeMap::new();

@@ -8,7 +8,7 @@ use crate::distributed::exchange::{
 };
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
-use mortice_services::clustering::{ClusteringOptions, ClusteringRun};
+use mortice_services::clustering::{ClusteringOptions, ClusteringRun, buckets_of_plan};
 use mortice_storage::{FileStore, open_file_store};
 use mortice_table::file_group::FileSlice;
 use mortice_write::write::{
@@ -48,7 +48,8 @@ impl ServiceStage {
                     instant,
                     &ClusteringOptions::resolve(&write.options)?,
                     &write.settings.base_files,
-                );
+                )
+                .with_buckets(buckets_of_plan(&write.table, plan, &write.settings.index)?);
                 run.write_alone(plan.groups.get(at(number)).ok_or_else(missing)?, &plan.sort_columns, token)
             }
         }

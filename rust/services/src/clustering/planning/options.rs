@@ -11,6 +11,20 @@ use mortice_merge::config::{WriteOption, WriteOptions, option_names};
 pub(super) const SORT_AND_SIZE: &str = "SortAndSizeExecutionStrategy";
 const DEFAULT_EXECUTION: &str = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy";
 
+/// The classes of plans of consistent hashing, by which rows go to the new file groups of their nodes.
+pub(super) const RING_STRATEGIES: [&str; 2] =
+    ["SparkConsistentBucketClusteringExecutionStrategy", "SingleSparkJobConsistentHashingExecutionStrategy"];
+/// Hudi's default of them.
+const DEFAULT_RING_EXECUTION: &str =
+    "org.apache.hudi.client.clustering.run.strategy.SingleSparkJobConsistentHashingExecutionStrategy";
+/// The class that makes them.
+const RING_PLAN: &str = "SparkConsistentBucketClusteringPlanStrategy";
+
+/// Whether a class is of a plan of consistent hashing.
+pub(super) fn is_ring_strategy(class: &str) -> bool {
+    RING_STRATEGIES.iter().any(|known| class.ends_with(known))
+}
+
 /// Which partitions are planned (`ClusteringPlanPartitionFilterMode`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PartitionMode {
@@ -64,6 +78,9 @@ pub struct ClusteringOptions {
     pub(super) single_slices: bool,
     pub(super) sort_columns: Option<String>,
     pub(super) execution_class: String,
+    /// Whether a class of consistent hashing is given.
+    asks_for_rings: bool,
+    has_execution_class: bool,
     pub(super) mode: PartitionMode,
     /// Partitions by path; none are all.
     pub(super) selected: Option<Vec<String>>,
@@ -82,10 +99,13 @@ impl ClusteringOptions {
         let target = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_TARGET_FILE_MAX_BYTES)?;
         let of_group = options.integer(option_names::CLUSTERING_PLAN_STRATEGY_MAX_BYTES_PER_GROUP)?;
         let singles = option_names::CLUSTERING_PLAN_STRATEGY_SINGLE_GROUP_CLUSTERING_ENABLED;
-        let execution = options.text(CLUSTERING_EXECUTION_STRATEGY_CLASS).unwrap_or(DEFAULT_EXECUTION);
-        if !execution.ends_with(SORT_AND_SIZE) {
+        let given = options.given_text(CLUSTERING_EXECUTION_STRATEGY_CLASS);
+        let execution = given.unwrap_or(DEFAULT_EXECUTION);
+        let plan_class = options.text(CLUSTERING_PLAN_STRATEGY_CLASS).unwrap_or_default();
+        if !execution.ends_with(SORT_AND_SIZE) && !is_ring_strategy(execution) {
             let message = format!(
-                "unsupported {CLUSTERING_EXECUTION_STRATEGY_CLASS}={execution} (supported: {DEFAULT_EXECUTION})"
+                "unsupported {CLUSTERING_EXECUTION_STRATEGY_CLASS}={execution} (supported: {DEFAULT_EXECUTION}, and with consistent hashing {})",
+                RING_STRATEGIES.join(", ")
             );
             return Err(Error::unsupported(message));
         }
@@ -98,11 +118,35 @@ impl ClusteringOptions {
             single_slices: options.boolean(singles)?,
             sort_columns: options.text(option_names::CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS).map(str::to_owned),
             execution_class: execution.to_owned(),
+            asks_for_rings: is_ring_strategy(execution) || plan_class.ends_with(RING_PLAN),
+            has_execution_class: given.is_some(),
             mode: partition_mode(options)?,
             selected: options.text(option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_SELECTED).map(listed),
             layout: row_layout(options)?,
             pattern: options.text(option_names::CLUSTERING_PLAN_STRATEGY_PARTITION_REGEX_PATTERN).map(str::to_owned),
         })
+    }
+
+    /// The same, for plans of a table that has consistent hashing, or has not: each has classes of its own.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for classes of the other.
+    pub(crate) fn of_table(mut self, has_rings: bool) -> Result<Self> {
+        let is_other = if has_rings { self.has_execution_class && !self.asks_for_rings } else { self.asks_for_rings };
+        if is_other {
+            let (is, class) = if has_rings {
+                ("has", RING_STRATEGIES.join(" or "))
+            } else {
+                ("does not have", DEFAULT_EXECUTION.to_owned())
+            };
+            return Err(Error::invalid_argument(format!(
+                "the table {is} consistent hashing; leave {CLUSTERING_EXECUTION_STRATEGY_CLASS} and {CLUSTERING_PLAN_STRATEGY_CLASS} out, or set the first to {class}"
+            )));
+        }
+        if has_rings && !is_ring_strategy(&self.execution_class) {
+            DEFAULT_RING_EXECUTION.clone_into(&mut self.execution_class);
+        }
+        Ok(self)
     }
 
     /// The columns that rows are sorted by; none are not sorted.
@@ -147,7 +191,7 @@ fn partition_mode(options: &WriteOptions) -> Result<PartitionMode> {
     let class = options.text(CLUSTERING_PLAN_STRATEGY_CLASS).unwrap_or("");
     let strategy = class.rsplit('.').next().unwrap_or(class);
     let mode = match strategy {
-        "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" => {
+        "" | "SparkSizeBasedClusteringPlanStrategy" | "JavaSizeBasedClusteringPlanStrategy" | RING_PLAN => {
             options.word(CLUSTERING_PLAN_PARTITION_FILTER_MODE)?
         }
         "SparkRecentDaysClusteringPlanStrategy" | "JavaRecentDaysClusteringPlanStrategy" => "RECENT_DAYS",

@@ -52,7 +52,7 @@ pub(crate) fn clustering_plan(
 }
 
 /// Partition and file id of the file groups in pending compactions, log compactions and clustering.
-fn groups_of_plans(timeline: &Timeline) -> Result<BTreeSet<(String, String)>> {
+pub(super) fn groups_of_plans(timeline: &Timeline) -> Result<BTreeSet<(String, String)>> {
     let compactions = timeline.pending_compactions()?.into_iter().chain(timeline.pending_log_compactions()?);
     let operations = compactions.flat_map(|plan| plan.operations);
     let compacted = operations.map(|operation| (operation.partition, operation.file_id));
@@ -93,10 +93,19 @@ fn groups_of_partition(mut slices: Vec<FileSlice>, options: &ClusteringOptions) 
 }
 
 fn group_of_plan(store: &dyn Storage, group: &SliceGroup, options: &ClusteringOptions) -> HoodieClusteringGroup {
-    let outputs = group.bytes.div_ceil(options.target_file_bytes.max(1));
+    new_group(store, &group.slices, group.bytes.div_ceil(options.target_file_bytes.max(1)), options)
+}
+
+/// A group of slices that become so many file groups.
+pub(super) fn new_group(
+    store: &dyn Storage,
+    slices: &[FileSlice],
+    outputs: u64,
+    options: &ClusteringOptions,
+) -> HoodieClusteringGroup {
     HoodieClusteringGroup {
-        slices: Some(group.slices.iter().map(|slice| slice_of_plan(store, slice)).collect()),
-        metrics: Some(metrics(&group.slices, options.base_file_bytes)),
+        slices: Some(slices.iter().map(|slice| slice_of_plan(store, slice)).collect()),
+        metrics: Some(metrics(slices, options.base_file_bytes)),
         num_output_file_groups: Some(i32::try_from(outputs).unwrap_or(i32::MAX)),
         version: Some(VERSION),
         ..HoodieClusteringGroup::default()
@@ -135,7 +144,10 @@ fn slice_of_plan(store: &dyn Storage, slice: &FileSlice) -> HoodieSliceInfo {
     }
 }
 
-fn requested(groups: Vec<HoodieClusteringGroup>, options: &ClusteringOptions) -> HoodieRequestedReplaceMetadata {
+pub(super) fn requested(
+    groups: Vec<HoodieClusteringGroup>,
+    options: &ClusteringOptions,
+) -> HoodieRequestedReplaceMetadata {
     let params = options
         .sort_columns
         .iter()

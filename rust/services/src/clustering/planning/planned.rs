@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::{SORT_AND_SIZE, listed};
+use super::options::{RING_STRATEGIES, SORT_AND_SIZE, is_ring_strategy, listed};
 use crate::data_paths::DataPath;
 use mortice_base::error::{Error, ErrorKind, Result};
 use mortice_base::names::RequestedTime;
@@ -13,6 +13,12 @@ use mortice_table::file_group::{BaseFile, FileSlice, LogFile};
 use mortice_table::timeline::metadata::{
     HoodieClusteringGroup, HoodieRequestedReplaceMetadata, HoodieSliceInfo, TimelineMetadata,
 };
+use mortice_write::index::RingNode;
+
+/// What a group of a plan of consistent hashing says besides (`BaseConsistentHashingBucketClusteringPlanStrategy`).
+pub(super) const GROUP_PARTITION: &str = "clustering.group.partition";
+pub(super) const CHILD_NODES: &str = "clustering.group.child.node";
+pub(super) const SEQUENCE: &str = "clustering.group.sequence.no";
 
 /// What a plan says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +40,13 @@ pub struct PlannedGroup {
     pub slices: Vec<FileSlice>,
     /// How many files are expected.
     pub outputs: usize,
+    /// Under consistent hashing: what becomes of the nodes of the slices.
+    pub nodes: Vec<RingNode>,
+    /// The number of the ring that the plan was made for.
+    pub sequence: Option<i32>,
+    /// Whether slices have logs that are newer than the plan: rows that were written to the new file groups, too
+    /// (`SparkConsistentBucketDuplicateUpdateStrategy`).
+    pub has_newer_logs: bool,
 }
 
 impl PlannedClustering {
@@ -68,9 +81,11 @@ pub(crate) fn planned_clustering(
     let plan = plan.ok_or_else(|| in_plan(Error::invalid_table("a pending clustering has no plan")))?;
     let strategy = plan.strategy.unwrap_or_default();
     let class = strategy.strategy_class_name.unwrap_or_default();
-    if !class.is_empty() && !class.ends_with(SORT_AND_SIZE) {
+    let is_ring = is_ring_strategy(&class);
+    if !class.is_empty() && !class.ends_with(SORT_AND_SIZE) && !is_ring {
         let message = format!(
-            "a clustering plan of strategy {class} (supported: Spark{SORT_AND_SIZE}); execute it with Hudi, or roll it back"
+            "a clustering plan of strategy {class} (supported: Spark{SORT_AND_SIZE}, {}); execute it with Hudi, or roll it back",
+            RING_STRATEGIES.join(", ")
         );
         return Err(in_plan(Error::unsupported(message)));
     }
@@ -82,6 +97,10 @@ pub(crate) fn planned_clustering(
         live.iter().map(|slice| ((slice.partition.as_str(), slice.file_id.as_str()), slice)).collect();
     let groups = plan.input_groups.into_iter().flatten();
     let groups = groups.map(|group| group_of_plan(group, &live)).collect::<Result<Vec<_>>>().map_err(in_plan)?;
+    if let Some(group) = groups.iter().find(|group| group.nodes.is_empty() == is_ring) {
+        let message = format!("strategy {class:?} of a clustering plan and {} nodes of a group", group.nodes.len());
+        return Err(in_plan(Error::invalid_table(message)));
+    }
     let params = strategy.strategy_params.unwrap_or_default();
     let sort_columns =
         params.get(CLUSTERING_PLAN_STRATEGY_SORT_COLUMNS.name()).map(|columns| listed(columns)).unwrap_or_default();
@@ -90,18 +109,39 @@ pub(crate) fn planned_clustering(
 
 fn group_of_plan(group: HoodieClusteringGroup, live: &BTreeMap<(&str, &str), &FileSlice>) -> Result<PlannedGroup> {
     let outputs = usize::try_from(group.num_output_file_groups.unwrap_or(1)).unwrap_or(1).max(1);
-    let slices = group.slices.into_iter().flatten();
-    let slices = slices.map(|slice| slice_of_plan(&slice, live)).collect::<Result<Vec<_>>>()?;
+    let slices = group.slices.unwrap_or_default().into_iter();
+    let extra = group.extra_metadata.unwrap_or_default();
+    let nodes = extra.get(CHILD_NODES).map_or(Ok(Vec::new()), |text| nodes_of_plan(text))?;
+    let mut has_newer_logs = false;
+    let slices = slices
+        .map(|info| {
+            let (slice, newer) = slice_of_plan(&info, live, !nodes.is_empty())?;
+            has_newer_logs |= newer;
+            Ok(slice)
+        })
+        .collect::<Result<Vec<_>>>()?;
     let first =
         slices.first().ok_or_else(|| Error::invalid_table("a group of a clustering plan has no file slices"))?;
     let partition = first.partition.clone();
     if slices.iter().any(|slice| slice.partition != partition) {
         return Err(Error::unsupported("a clustering plan with a group of several partitions; execute it with Hudi"));
     }
-    Ok(PlannedGroup { partition, slices, outputs })
+    let sequence = extra.get(SEQUENCE).and_then(|number| number.parse().ok());
+    Ok(PlannedGroup { partition, slices, outputs, nodes, sequence, has_newer_logs })
 }
 
-fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlice>) -> Result<FileSlice> {
+fn nodes_of_plan(text: &str) -> Result<Vec<RingNode>> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::invalid_table(format!("{CHILD_NODES} of a clustering plan cannot be read")).caused_by(error)
+    })
+}
+
+/// A slice as it was planned, and whether it has newer logs by now, if these may be.
+fn slice_of_plan(
+    info: &HoodieSliceInfo,
+    live: &BTreeMap<(&str, &str), &FileSlice>,
+    may_be_newer: bool,
+) -> Result<(FileSlice, bool)> {
     // Null, its default, for a table without partitions.
     let partition = info.partition_path.clone().unwrap_or_default();
     let file_id = info.file_id.clone();
@@ -111,12 +151,21 @@ fn slice_of_plan(info: &HoodieSliceInfo, live: &BTreeMap<(&str, &str), &FileSlic
     let mut logs = info.delta_file_paths.iter().flatten().map(name).collect::<Result<Vec<_>>>()?;
     logs.sort_unstable();
     let slice = live.get(&(partition.as_str(), file_id.as_str()));
+    let is_planned = |name: &str| logs.iter().any(|planned| planned == name);
     let is_same = |slice: &&&FileSlice| {
         let mut of_slice: Vec<&str> = slice.log_files.iter().map(LogFile::name).collect();
+        if may_be_newer {
+            of_slice.retain(|name| is_planned(name));
+        }
         of_slice.sort_unstable();
         slice.base_file.as_ref().map(BaseFile::name) == base.as_deref() && of_slice == logs
     };
-    slice.filter(is_same).map(|slice| (*slice).clone()).ok_or_else(|| {
+    let as_planned = |slice: &FileSlice| {
+        let planned: Vec<LogFile> = slice.log_files.iter().filter(|log| is_planned(log.name())).cloned().collect();
+        let has_newer = planned.len() < slice.log_files.len();
+        (FileSlice { log_files: planned, ..slice.clone() }, has_newer)
+    };
+    slice.filter(is_same).map(|slice| as_planned(slice)).ok_or_else(|| {
         let message = format!(
             "file group {file_id:?} in partition {partition:?} was written to or replaced after its clustering was planned; roll the clustering back"
         );
@@ -181,7 +230,17 @@ mod tests {
     fn plans_name_the_files_of_live_slices() {
         let (base, log) = (format!("s3a://b/t/p/{BASE}"), format!("/t/p/{LOG}"));
         let plan = read("p", &base, &[&log], "org.apache.hudi.SparkSortAndSizeExecutionStrategy").unwrap();
-        assert_eq!(plan.groups, [PlannedGroup { partition: "p".into(), slices: vec![live()], outputs: 1 }]);
+        assert_eq!(
+            plan.groups,
+            [PlannedGroup {
+                partition: "p".into(),
+                slices: vec![live()],
+                outputs: 1,
+                nodes: Vec::new(),
+                sequence: None,
+                has_newer_logs: false
+            }]
+        );
         assert_eq!(plan.sort_columns, ["a", "b"]);
     }
 
