@@ -65,6 +65,16 @@ def test_a_batch_is_a_commit_with_the_checkpoint_of_hudis_sink(spark, streamed):
     assert batches_of(path) == ["0", "1", "2", "3"]
 
 
+def test_a_query_goes_on_after_an_upgrade_of_its_table(spark, streamed):
+    path = streamed / "table"
+    mortice.Table(path).upgrade(10)
+    write_rows(streamed, 3, rows(range(30, 40)))
+    copy_files(spark, streamed, "insert")
+    assert rows_of(path) == sorted(rows(range(40)))
+    assert batches_of(path) == ["0", "1", "2", "3"]
+    assert not mortice.Table(path).verify().findings
+
+
 def test_a_batch_that_was_committed_is_skipped_when_it_comes_again(spark, streamed):
     path = streamed / "table"
     forget_last_batch(streamed)
