@@ -69,6 +69,16 @@ def test_what_the_table_does_not_store_is_asked_for(tmp_path):
     assert properties_of(tmp_path) == before
 
 
+def test_a_table_without_meta_columns(tmp_path):
+    table = new_table(tmp_path / "trips", 6, "COPY_ON_WRITE", properties={"hoodie.populate.meta.fields": "false"})
+    table.upsert(FIRST)
+    before = both(table)
+    with_properties(tmp_path / "trips", {"hoodie.table.version": "2", "hoodie.table.keygenerator.class": None})
+    table = mortice.Table(tmp_path / "trips")
+    table.upgrade(9)
+    assert (mortice.Table(tmp_path / "trips").version, both(table)) == (9, before)
+
+
 def test_the_old_null_partition_is_refused(tmp_path):
     table = decompressed("old_mor_4_6", tmp_path)
     shutil.copytree(tmp_path / "2023-01-02", tmp_path / "default")

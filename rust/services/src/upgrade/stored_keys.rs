@@ -15,12 +15,15 @@ use mortice_table::plan::{OpenTable, QueryOptions, SnapshotRows};
 /// So many rows are compared.
 const ROWS: usize = 1000;
 
-/// Compares the first rows of a table.
+/// Compares the first rows of a table. Without meta columns there is nothing to compare.
 ///
 /// # Errors
 /// `InvalidArgument`, with a row and what it has, if the options make another key or partition path; those of reading
 /// the table.
 pub(super) fn check_stored_keys(table: &OpenTable, after: &TableConfig, options: &WriteOptions) -> Result<()> {
+    if !after.populate_meta_fields {
+        return Ok(());
+    }
     let (_, types) = table.schema_at(None)?;
     let fields = after.record_key_fields.iter().chain(&after.partition_fields);
     let names: BTreeSet<&str> = fields.filter_map(|field| field.split(['.', ':']).next()).collect();
