@@ -88,7 +88,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "split",
         ],
     ),
-    ("metadata_table", &["names", "storage", "filter", "avro", "timeline", "file_group"]),
+    ("metadata_table", &["names", "storage", "filter", "bloom", "avro", "timeline", "file_group"]),
     (
         "plan",
         &[

@@ -1,20 +1,19 @@
 //! Which meta columns files have (`hoodie.meta.fields.mode` of Hudi 1.3, `MetaFieldsMode`).
 
 use super::Properties;
-use super::table_config::flag;
 use mortice_base::error::{Error, Result};
 
 const MODE: &str = "hoodie.meta.fields.mode";
 /// Modes by which files have the columns, and nulls in some of them.
 const SELECTIVE: [&str; 3] = ["COMMIT_TIME_ONLY", "FILE_NAME_ONLY", "COMMIT_TIME_AND_FILE_NAME"];
 
-/// Whether files have meta columns. The mode decides, before `hoodie.populate.meta.fields`.
+/// Whether files have meta columns. The mode decides, before `populated`, which `hoodie.populate.meta.fields` says.
 ///
 /// # Errors
 /// `InvalidTable` for a value that the properties do not have.
-pub(super) fn populate_meta_fields(properties: &Properties) -> Result<bool> {
+pub(super) fn populate_meta_fields(properties: &Properties, populated: bool) -> Result<bool> {
     match properties.first_of(&[MODE]).map(|mode| mode.trim().to_ascii_uppercase()).as_deref() {
-        None => flag(properties, "hoodie.populate.meta.fields", true),
+        None => Ok(populated),
         Some("NONE") => Ok(false),
         Some("ALL") => Ok(true),
         Some(mode) if SELECTIVE.contains(&mode) => Ok(true),

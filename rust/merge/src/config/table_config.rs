@@ -136,7 +136,7 @@ impl TableConfig {
             partition_fields: partition_fields(&properties),
             ordering_fields: ordering_fields(&properties),
             payload_class: payload_class(&properties),
-            populate_meta_fields: populate_meta_fields(&properties)?,
+            populate_meta_fields: populate_meta_fields(&properties, flag("hoodie.populate.meta.fields", true)?)?,
             drop_partition_columns: flag("hoodie.datasource.write.drop.partition.columns", false)?,
             hive_style_partitioning: flag("hoodie.datasource.write.hive_style_partitioning", false)?,
             url_encode_partitions: flag("hoodie.datasource.write.partitionpath.urlencode", false)?,
@@ -293,7 +293,7 @@ fn cdc(properties: &Properties) -> Result<Option<CdcMode>> {
     }
 }
 
-pub(super) fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
+fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
     match properties.first_of(&[key]) {
         None => Ok(default),
         Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
@@ -400,7 +400,7 @@ mod tests {
             assert_eq!(of(lines).unwrap().populate_meta_fields, expected, "{lines}");
         }
         for mode in ["COMMIT_TIME_ONLY", "file_name_only", "COMMIT_TIME_AND_FILE_NAME"] {
-            let error = of(&format!("hoodie.meta.fields.mode={mode}")).unwrap().check_supported().unwrap_err();
+            let error = of(&format!("hoodie.meta.fields.mode={mode}")).unwrap_err();
             assert!(
                 error.kind() == ErrorKind::Unsupported && error.to_string().contains("meta.fields.mode"),
                 "{error}"

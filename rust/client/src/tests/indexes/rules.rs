@@ -139,7 +139,7 @@ fn a_table_without_buckets_is_refused_by_the_bucket_index() {
 }
 
 #[test]
-fn consistent_hashing_is_refused_by_all() {
+fn consistent_hashing_is_refused_by_every_other_index() {
     let table = Table::new(9);
     table.upsert(&FIRST, &BUCKETS);
     let folder = table.folder.path().join(".hoodie/.bucket_index/consistent_hashing_metadata/x");
@@ -148,7 +148,8 @@ fn consistent_hashing_is_refused_by_all() {
     std::fs::create_dir_all(folder).unwrap();
     for name in NAMES {
         let (kind, message) = refusal(&table, &[index(name), BUCKETS[1]]);
-        assert_eq!(kind, ErrorKind::Unsupported, "{name}: {message}");
+        assert_eq!(kind, ErrorKind::InvalidArgument, "{name}: {message}");
+        assert!(message.contains("CONSISTENT_HASHING"), "{name}: {message}");
         let inserts = named(&table, name).check_inserts(&table.open(false)).unwrap_err();
         assert_eq!((inserts.kind(), inserts.to_string()), (kind, message), "{name}");
     }
