@@ -23,7 +23,7 @@ use super::matching::strings;
 use super::ordering::{LateRows, late_rows};
 use super::plan::MergePlan;
 use super::repeated_keys::{DistinctKeys, repeated_key};
-use super::run::{with_damage_of, write_merged, written_columns};
+use super::run::{read_for_changes, write_merged, written_columns};
 use super::set_rows::{only, set_values};
 use super::shadowed::check_inserts;
 use super::stored_rows::query_of_keys;
@@ -46,7 +46,7 @@ use mortice_write::rows::read_input;
 /// is inserted. Besides, they have record key and partition path of the stored row, and its ordering columns behind
 /// [`STORED_PREFIX`] if these are updated.
 pub(crate) fn write_changes(table: &Arc<OpenTable>, updated: &[String], input: WriteInput<'_>) -> Result<WriteResult> {
-    let table = &with_damage_of(table, input.options)?;
+    let table = &read_for_changes(table, input.options)?;
     let (options, validator) = (input.options, input.validator.clone());
     let plan = changes_plan(table, updated, options)?;
     let rows = read_changes(&plan, input)?;

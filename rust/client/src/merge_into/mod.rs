@@ -68,7 +68,7 @@ pub(crate) use key_text::key_value;
 pub use keyed_rows::{KEY_COLUMN, PATH_COLUMN};
 pub use plan::MergePlan;
 pub use run::merge_into;
-pub(crate) use run::with_damage_of;
+pub(crate) use run::read_for_changes;
 pub(crate) use set_rows::{only, set_values};
 pub(crate) use shadowed::{ShadowRules, refuse_shadowed};
 pub(crate) use table_types::own_columns;

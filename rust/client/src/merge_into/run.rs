@@ -34,7 +34,7 @@ pub fn merge_into(
     delete: Option<&Filter>,
     input: WriteInput<'_>,
 ) -> Result<WriteResult> {
-    let table = &with_damage_of(table, input.options)?;
+    let table = &read_for_changes(table, input.options)?;
     let names: Vec<String> = input.schema.fields().iter().map(|field| field.name().clone()).collect();
     let (options, validator) = (input.options, input.validator.clone());
     let plan = MergePlan::new(table, &names, clauses, options)?;
@@ -44,9 +44,9 @@ pub fn merge_into(
     write_merged(table, &plan, merged, options, validator)
 }
 
-/// The table, with what options of a write say of damaged files.
-pub(crate) fn with_damage_of(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Arc<OpenTable>> {
-    let read = ReadOptions { on_damage: read_options(options)?.on_damage, ..table.options.clone() };
+/// The table as a change of rows reads it: with what options of the write say of damaged files.
+pub(crate) fn read_for_changes(table: &OpenTable, options: &BTreeMap<String, String>) -> Result<Arc<OpenTable>> {
+    let read = ReadOptions { on_damage: read_options(options)?.on_damage, ..table.options.for_changes() };
     table.with_read_options(read).map(Arc::new)
 }
 

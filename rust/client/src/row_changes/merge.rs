@@ -22,7 +22,7 @@ use super::stored_batches::StoredBatches;
 use super::stored_query::query_of_merge;
 use super::write::{RowsChanged, write_rows};
 use crate::WriteInput;
-use crate::merge_into::{check_changes, only, with_damage_of};
+use crate::merge_into::{check_changes, only, read_for_changes};
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_base::row_number::at;
@@ -56,7 +56,7 @@ fn merge_within(
     limit: BatchLimit,
 ) -> Result<RowsChanged> {
     let WriteInput { schema, batches, options, validator, .. } = input;
-    let table = &with_damage_of(table, options)?;
+    let table = &read_for_changes(table, options)?;
     let columns = table_columns(table)?;
     let plan = MergePlan::new(&columns, &schema, on, clauses)?;
     let updated = plan.updated();

@@ -13,7 +13,7 @@ use super::sides::alone;
 use super::stored_batches::StoredBatches;
 use super::stored_query::snapshot;
 use super::write::{RowsChanged, write_rows};
-use crate::merge_into::{check_changes, only, set_values, with_damage_of};
+use crate::merge_into::{check_changes, only, read_for_changes, set_values};
 use mortice_base::batch_limit::BatchLimit;
 use mortice_base::error::{Error, Result};
 use mortice_commit::commit::CommitValidator;
@@ -47,7 +47,7 @@ pub fn update_where(
     options: &BTreeMap<String, String>,
     validator: Option<Arc<dyn CommitValidator>>,
 ) -> Result<RowsChanged> {
-    let table = &with_damage_of(table, options)?;
+    let table = &read_for_changes(table, options)?;
     let columns = table_columns(table)?;
     let sides = Arc::new(Sides { schemas: vec![(ROW.to_owned(), SchemaRef::clone(&columns))], aliases: Vec::new() });
     let (condition, filter) = selection(rows, &sides)?;

@@ -146,6 +146,12 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// The same for a change of rows, which has to find all rows of a key: the record index has one location of it.
+    #[must_use]
+    pub fn for_changes(&self) -> Self {
+        Self { record_index: false, ..self.clone() }
+    }
+
     /// The options, if they are valid.
     pub fn checked(self) -> Result<Self> {
         if self.batch_rows == 0 || self.threads == Some(0) {

@@ -96,7 +96,7 @@ pub struct LocalReads<'a> {
 
 impl LocalReads<'_> {
     fn scan(&self, options: &ReadOptions, kind: QueryKind, columns: Vec<String>, filter: Filter) -> Result<Scan> {
-        let table = self.location.open_table(options.clone())?;
+        let table = self.location.open_table(options.for_changes())?;
         let merger = self.merger.cloned();
         QueryPlan::new(table, kind, QueryOptions { columns: Some(columns), filter, merger }).scan()
     }
@@ -119,13 +119,7 @@ impl ErasureReads for LocalReads<'_> {
     }
 
     fn count_unaided(&self) -> Result<u64> {
-        let unaided = ReadOptions {
-            metadata: false,
-            column_stats: false,
-            record_index: false,
-            prune: false,
-            ..self.options.clone()
-        };
+        let unaided = ReadOptions { metadata: false, column_stats: false, prune: false, ..self.options.clone() };
         let merged = self.count_of(&unaided, QueryKind::Snapshot(SnapshotRows::Merged))?;
         Ok(merged.max(self.count_of(&unaided, QueryKind::ReadOptimized { as_of: None })?))
     }
@@ -149,7 +143,7 @@ impl ErasureReads for LocalReads<'_> {
 
     fn is_in_metadata(&self, erased: &ErasedValues) -> Result<bool> {
         let uri = metadata_table::uri_of(self.location.uri());
-        let table = OpenTable::open(&uri, self.location.storage_options(), self.options.clone())?;
+        let table = OpenTable::open(&uri, self.location.storage_options(), self.options.for_changes())?;
         is_in_records(table.snapshot(&QueryOptions::default(), None, SnapshotRows::Merged)?.stream(), erased)
     }
 }
