@@ -102,17 +102,17 @@ def queries():
     return found
 
 
-def queries_on_spark(door):
+def queries_on_spark(reader):
     """Returns the queries that are run on Spark, as parameters of a test: of the many tables of version 10 only a few.
     By each of the two ways to read, every second query is a slow test.
 
     Args:
-        door: 0 for Arrow UDFs, 1 for the data source.
+        reader: 0 for Arrow UDFs, 1 for the data source.
     """
     few = ("h13_mor_event_time", "h13_mor_metadata", "h13_mor_upgraded_from_9", "h13_cow_cdc_data_before_after")
     found = [query for query in queries() if not query.case.startswith("h13_") or query.case in few]
     return [
-        pytest.param(query, id=str(query), marks=() if at % 2 == door else pytest.mark.slow)
+        pytest.param(query, id=str(query), marks=() if at % 2 == reader else pytest.mark.slow)
         for at, query in enumerate(found)
     ]
 
