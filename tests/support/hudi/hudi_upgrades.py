@@ -113,12 +113,18 @@ def make(spark, folder, case):
     result = {"before": properties(before), "after": properties(after), "timeline": timeline(after, to)}
     result |= {"rows": rows(spark, after)}
     assert result["rows"] == rows(spark, before)
+    store(folder, name, before, result)
+
+
+def store(folder, name, before, result):
+    """Writes the files of a case: what the step did, and the table before it."""
     (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
     with tarfile.open(folder / f"{name}.tar.xz", "w:xz", format=tarfile.PAX_FORMAT) as archive:
         archive.add(before, ".", filter=lambda file: None if file.name.endswith(".crc") else file)
 
 
-def main(jar, folder, *cases):
+def main(make, jar, folder, *cases):
+    """Writes cases, each by `make(spark, folder, case)`."""
     from support.hudi.hudi_writer import session
 
     spark = session(jar)
@@ -130,4 +136,4 @@ def main(jar, folder, *cases):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(make, *sys.argv[1:])

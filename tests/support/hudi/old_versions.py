@@ -7,13 +7,10 @@ which Hudi brings there first. `<name>.json` has the options, and properties, ti
 (`UpgradeDowngrade`); `<name>.tar.xz` is the table before.
 """
 
-import json
 import shutil
 import sys
-import tarfile
-from pathlib import Path
 
-from support.hudi.hudi_upgrades import properties, timeline
+from support.hudi.hudi_upgrades import main, properties, store, timeline
 
 NAMES = ["ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX"]
 HIDDEN = {"_hoodie_commit_seqno", "_hoodie_file_name"}
@@ -56,21 +53,8 @@ def make(spark, folder, case):
     result = {"options": options, "before": properties(before), "after": properties(after)}
     columns, rows = snapshot(spark, after)
     result |= {"timeline": timeline(after, int(to)), "columns": columns, "rows": rows}
-    (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
-    with tarfile.open(folder / f"{name}.tar.xz", "w:xz", format=tarfile.PAX_FORMAT) as archive:
-        archive.add(before, ".", filter=lambda file: None if file.name.endswith(".crc") else file)
-
-
-def main(jar, folder, *cases):
-    from support.hudi.hudi_writer import session
-
-    spark = session(jar)
-    spark.sparkContext.setLogLevel("OFF")
-    for case in cases:
-        make(spark, Path(folder), case)
-        print(case, flush=True)
-    spark.stop()
+    store(folder, name, before, result)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(make, *sys.argv[1:])
