@@ -31,7 +31,7 @@ use mortice_formats::filter::{BoundFilter, Filter};
 
 /// The partition of the metadata table with column bounds.
 pub const COLUMN_STATS: &str = "column_stats";
-pub(super) const STATS: &str = "ColumnStatsMetadata";
+const STATS: &str = "ColumnStatsMetadata";
 
 /// The input of data skipping by column statistics.
 #[derive(Debug)]
@@ -125,18 +125,18 @@ impl MetadataTable {
                 files.iter().enumerate().map(|(at, (partition, file))| (keys.key(partition, file), (*column, at))),
             );
         }
-        self.stored_stats((COLUMN_STATS, STATS), &wanted, stats)
+        self.stored_stats(COLUMN_STATS, &wanted, stats)
     }
 
     /// Reads the statistics of records of a partition, by their keys.
     pub(super) fn stored_stats(
         &self,
-        (partition, field): (&str, &str),
+        partition: &str,
         wanted: &RequestedStats,
         stats: &mut BTreeMap<usize, Vec<Option<FileStats>>>,
     ) -> Result<()> {
-        let Some(wrappers) = Wrappers::from_schema(self.schema(), field) else { return Err(misfit()) };
-        for batch in self.rows_of_keys(partition, &[KEY, field], &wanted.keys().cloned().collect())? {
+        let Some(wrappers) = Wrappers::from_schema(self.schema(), STATS) else { return Err(misfit()) };
+        for batch in self.rows_of_keys(partition, &[KEY, STATS], &wanted.keys().cloned().collect())? {
             note(&batch, &wrappers, wanted, stats)?;
         }
         Ok(())

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::column_bounds::{FileStats, bounds};
-use super::column_stats::{DataSkipping, RequestedStats, STATS};
+use super::column_stats::{DataSkipping, RequestedStats};
 use super::index_key::ColumnKeys;
 use super::open::MetadataTable;
 use arrow_array::UInt64Array;
@@ -39,7 +39,7 @@ impl MetadataTable {
         }
         let mut stats: BTreeMap<usize, Vec<Option<FileStats>>> =
             columns.into_iter().map(|column| (column, vec![None; partitions.len()])).collect();
-        self.stored_stats((PARTITION_STATS, STATS), &wanted, &mut stats)?;
+        self.stored_stats(PARTITION_STATS, &wanted, &mut stats)?;
         let known: BTreeMap<usize, ColumnBounds> = stats
             .iter()
             .filter_map(|(column, stats)| {

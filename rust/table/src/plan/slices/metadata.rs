@@ -216,15 +216,15 @@ impl MetadataTableRows {
             let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
             Ok(Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]))
         };
-        Ok(Scan { splits: splits_of_keys(scan.splits, (keys, true), &filter_of)?, ..scan })
+        Ok(Scan { splits: splits_of_keys(scan.splits, keys, true, &filter_of)?, ..scan })
     }
 
     /// Plans to read only the rows of keys with these prefixes.
     fn plan_of_prefixes(&self, partition: &str, columns: &[&str], wanted: KeyPrefixes<'_>) -> Result<Scan> {
         let scan = self.plan(partition, columns, |slices| slices)?;
         let filter_of = |prefixes: Vec<&str>| KeyFilter::filter_of_prefixes(KEY, prefixes);
-        let keys = (wanted.prefixes, wanted.are_hashed);
-        Ok(Scan { splits: splits_of_keys(scan.splits, keys, &filter_of)?, ..scan })
+        let splits = splits_of_keys(scan.splits, wanted.prefixes, wanted.are_hashed, &filter_of)?;
+        Ok(Scan { splits, ..scan })
     }
 
     fn read(&self, scan: &Scan) -> Result<Vec<RecordBatch>> {
@@ -288,7 +288,8 @@ type FilterOf<'a> = &'a dyn Fn(Vec<&str>) -> Result<Filter>;
 /// memory by the number of its keys. If the keys are not hashed, each split can have any of them.
 fn splits_of_keys(
     splits: Vec<Split>,
-    (keys, are_hashed): (&BTreeSet<String>, bool),
+    keys: &BTreeSet<String>,
+    are_hashed: bool,
     filter_of: FilterOf<'_>,
 ) -> Result<Vec<Split>> {
     let query_of =
